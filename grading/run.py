@@ -1,0 +1,273 @@
+"""Run one notebook in a child process and bring back what it wrote; then leave nothing running.
+
+The child is papermill with limits (`grading.child`).  This side keeps its own clock, watches the
+size of the work folder, and at the end kills every process that came out of the run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from grading import wire
+from grading.library import copy_library
+from grading.probe import ANSWERS, PARAMETER
+from grading.rebuild import FreshCell, notebook
+
+# Named in every result until a sandbox stands around the child.
+SANDBOX = "unsandboxed"
+
+MAX_ANSWER_BYTES = 40_000_000
+MAX_EVENT_BYTES = 2_000_000
+_MARK = "WARPWISE_RUN"  # in the environment of every process of the run, unless it removes it
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one submission may use.
+
+    seconds: wall clock of its whole run; memory_mb: address space of each process;
+    output_mb: kept of what it prints; disk_mb: files it writes.
+    """
+
+    seconds: float = 60.0
+    memory_mb: int = 4096
+    output_mb: int = 5
+    disk_mb: int = 256
+
+    @property
+    def cell_seconds(self) -> int:
+        """A single cell is interrupted after this long, so that the others get their turn."""
+        return max(1, int(self.seconds / 4))
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something the child reported: kind, id of the cell, and a fact."""
+
+    kind: str
+    cell: str
+    fact: Any = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is left of a run.
+
+    lines: the answers file, line by line, not yet believed.
+    events: what the child said, not yet believed.
+    end: "done", "stopped", "killed" (the child itself), "time" or "disk".
+    seconds: wall clock.
+    """
+
+    lines: tuple[str, ...]
+    events: tuple[Event, ...]
+    end: str
+    seconds: float
+
+
+class RunFault(Exception):
+    """The run could not even start; the grader's fault, not the student's."""
+
+
+def run(
+    cells: Sequence[FreshCell],
+    requests: Mapping[str, Any],
+    limits: Limits,
+    seconds: float | None = None,
+) -> Run:
+    """Run `cells`; `requests` reach the probes as one papermill parameter."""
+    folder = Path(tempfile.mkdtemp(prefix="warpwise-run-"))
+    started = time.monotonic()
+    try:
+        _lay_out(folder, cells, requests, limits)
+        mark = secrets.token_hex(16)
+        child = subprocess.Popen(
+            [sys.executable, "-m", "grading.child", str(folder)],
+            env=_environment(folder, mark),
+            cwd=folder / "cwd",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            end = _wait(child, folder, limits, started + (seconds or limits.seconds))
+        finally:
+            _kill_all(child, mark)
+        events = _events(folder / "events.jsonl")
+        if not any(event.kind == "start" for event in events):
+            facts = [str(event.fact) for event in events if event.kind == "stopped"]
+            raise RunFault(f"The run did not start ({end}). {' '.join(facts)}".strip())
+        lines = _lines(folder / "answers.jsonl", MAX_ANSWER_BYTES)
+        return Run(lines, events, end, time.monotonic() - started)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lay_out(
+    folder: Path, cells: Sequence[FreshCell], requests: Mapping[str, Any], limits: Limits
+) -> None:
+    """Write the job, the notebook and the library; make the working directory."""
+    (folder / "cwd").mkdir()
+    (folder / "home").mkdir()
+    copy_library(folder / "library")
+    job = {
+        "parameters": {PARAMETER: wire.dumps(requests)},
+        "cell_limit_s": limits.cell_seconds,
+        "memory_mb": limits.memory_mb,
+        "output_mb": limits.output_mb,
+        "file_mb": limits.disk_mb,
+    }
+    (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
+    (folder / "notebook.ipynb").write_text(json.dumps(notebook(cells)), encoding="utf-8")
+
+
+def _environment(folder: Path, mark: str) -> dict[str, str]:
+    """A small environment of the run's own: none of the grader's variables, keys or folders."""
+    home = str(folder / "home")
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "LANG", "SYSTEMROOT", "LD_LIBRARY_PATH", "WARPWISE_BACKEND")
+        if name in os.environ
+    }
+    return kept | {
+        "HOME": home,
+        "TMPDIR": str(folder / "cwd"),
+        "IPYTHONDIR": f"{home}/ipython",
+        "JUPYTER_CONFIG_DIR": f"{home}/jupyter-config",
+        "JUPYTER_DATA_DIR": f"{home}/jupyter-data",
+        "JUPYTER_RUNTIME_DIR": f"{home}/jupyter-runtime",
+        "MPLCONFIGDIR": f"{home}/matplotlib",
+        "PYTHONPATH": str(folder / "library"),
+        "PYTHONSAFEPATH": "1",
+        "PYTHONUTF8": "1",
+        # One notebook gets one core: others are graded beside it.
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        ANSWERS: str(folder / "answers.jsonl"),
+        _MARK: mark,
+    }
+
+
+def _wait(child: subprocess.Popen[bytes], folder: Path, limits: Limits, deadline: float) -> str:
+    """Wait for the child's end, the clock, or a folder that grows too large."""
+    next_look = time.monotonic() + 1.0
+    while True:
+        code = child.poll()
+        if code is not None:
+            return {0: "done", 3: "stopped"}.get(code, "killed")
+        now = time.monotonic()
+        if now > deadline:
+            return "time"
+        if now > next_look:
+            if _folder_bytes(folder) > limits.disk_mb * 1_000_000 + MAX_ANSWER_BYTES:
+                return "disk"
+            next_look = now + 1.0
+        time.sleep(_POLL_S)
+
+
+def _folder_bytes(folder: Path) -> int:
+    """Bytes of the regular files in `folder`; no link is followed."""
+    total, waiting = 0, [str(folder)]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    else:
+                        total += entry.stat(follow_symlinks=False).st_size
+        except OSError:
+            continue
+    return total
+
+
+def _kill_all(child: subprocess.Popen[bytes], mark: str) -> None:
+    """Kill the child's group, its descendants and whatever carries the run's mark."""
+    for _ in range(20):
+        found = _of_run(child.pid, mark)
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, signal.SIGKILL)
+        for process in found:
+            try:
+                process.kill()
+            except psutil.Error:
+                continue
+        child.poll()
+        if not found:
+            break
+        psutil.wait_procs(found, timeout=0.5)
+    child.wait()
+
+
+def _of_run(pid: int, mark: str) -> list[psutil.Process]:
+    """Living processes that descend from `pid` or carry `mark` in their environment."""
+    found: dict[int, psutil.Process] = {}
+    try:
+        parent = psutil.Process(pid)
+        for process in [parent, *parent.children(recursive=True)]:
+            found[process.pid] = process
+    except psutil.Error:
+        pass
+    for process in psutil.process_iter():
+        try:
+            if process.pid != os.getpid() and process.environ().get(_MARK) == mark:
+                found[process.pid] = process
+        except (psutil.Error, OSError):
+            continue
+    return [process for process in found.values() if _is_alive(process)]
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def _lines(path: Path, limit: int) -> tuple[str, ...]:
+    """The lines of a file that a student's code may have written: size-capped, never a link."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            data = file.read(limit + 1)
+    except OSError:
+        return ()
+    if len(data) > limit:
+        return ()
+    return tuple(data.decode("utf-8", "replace").split("\n"))
+
+
+def _events(path: Path) -> tuple[Event, ...]:
+    """The events that can be read; a line that is none of ours is passed over."""
+    found = []
+    for line in _lines(path, MAX_EVENT_BYTES):
+        try:
+            entry = wire.loads(line)
+        except wire.WireError:
+            continue
+        if (
+            isinstance(entry, list)
+            and len(entry) == 3
+            and all(isinstance(part, str) for part in entry[:2])
+        ):
+            fact = entry[2] if isinstance(entry[2], (str, int)) else None
+            found.append(Event(entry[0][:40], entry[1][:200], fact))
+    return tuple(found)
