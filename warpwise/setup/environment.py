@@ -164,7 +164,7 @@ def is_usable(venv: Path) -> bool:
         return False
     if not venv_python(venv).exists():
         return False
-    command = [venv_python(venv), "-m", "pip", "--version"]
+    command = [str(venv_python(venv)), "-m", "pip", "--version"]
     try:
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
     except OSError:

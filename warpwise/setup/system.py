@@ -43,14 +43,15 @@ def advice(missing: list[str], reason: str) -> str:
 
 
 def install(missing: list[str]) -> bool:
-    """Installs packages with apt-get.  Returns False when it failed; its output is on the screen."""
+    """Installs packages with apt-get.  Returns False when it failed; apt-get says why."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     quiet = ["-qq", "-o=Dpkg::Use-Pty=0"]
     for command in (
         ["apt-get", *quiet, "update"],
         ["apt-get", *quiet, "install", "-y", "--no-install-recommends", *missing],
     ):
-        if subprocess.run(command, env=environment, stdout=subprocess.DEVNULL).returncode:
+        done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=False)
+        if done.returncode:
             return False
     return True
 
