@@ -29,6 +29,7 @@ MEND_PYTHON = "rm -rf .venv && make lab PYTHON=python3.12"
 # Source: NVIDIA, Parallel Thread Execution ISA, release notes, table "PTX Release History".
 # The newest PTX that a driver for this CUDA version reads.
 PTX_OF_CUDA: dict[tuple[int, int], tuple[int, int]] = {
+    (11, 8): (7, 8),
     (12, 0): (8, 0),
     (12, 1): (8, 1),
     (12, 2): (8, 2),
