@@ -1,0 +1,31 @@
+"""Warpwise: what a notebook of the course may import."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["backend", "check", "cuda", "show_threads"]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded at first use: `python -m warpwise doctor` has to start on a broken installation.
+    if name == "cuda":
+        from importlib import import_module
+
+        return import_module("warpwise.cuda")
+    if name == "check":
+        from .check import check
+
+        return check
+    if name == "show_threads":
+        from .show import show_threads
+
+        return show_threads
+    raise AttributeError(f"module 'warpwise' has no attribute {name!r}")
+
+
+def backend() -> str:
+    """Where kernels run here: "gpu" or "sim"."""
+    from .machine import backend as chosen
+
+    return chosen()

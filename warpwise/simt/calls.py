@@ -1,0 +1,349 @@
+"""Lowering of calls: casts, builtins, `math`, ufuncs, `cuda` functions, device functions."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba.core import types
+
+from . import ops, typing
+from .errors import TypingError, UnsupportedError
+from .program import Val, describe
+from .symbols import Symbol
+from .typing import ArrayType, NoSignature, TupleType
+
+if TYPE_CHECKING:
+    from .expressions import Expressions
+
+Handler = Callable[["Expressions", ast.Call, list[Val]], Val]
+
+
+def lower_call(fl: Expressions, node: ast.Call) -> Val:
+    """Any call of a kernel."""
+    target = fl.expression(node.func)
+    name = ast.unparse(node.func)
+    if not target.static:
+        fl.fail(TypingError, node, f"{name} is {describe(target.type)}, not a function")
+    called = target.const
+    if isinstance(called, Symbol):
+        return _lower_symbol(fl, node, called)
+    device = _device_function(called)
+    if device is not None:
+        return _lower_device(fl, node, device, name)
+    args = _positional(fl, node, name)
+    if _is_number_type(called):
+        return _lower_cast(fl, node, _number_type(called), args, name)
+    handler = BUILTINS.get(called) if _hashable(called) else None
+    if handler is not None:
+        return handler(fl, node, args)
+    if called is getattr(math, getattr(called, "__name__", ""), None):
+        return _lower_math(fl, node, called, args)
+    if isinstance(called, np.ufunc):
+        return _lower_ufunc(fl, node, called, args)
+    _refuse(fl, node, called, name)
+
+
+def _refuse(fl: Expressions, node: ast.Call, called: Any, name: str) -> Any:
+    if callable(called) and hasattr(called, "__code__"):
+        fl.fail(
+            TypingError, node, f"{name} is an ordinary Python function; a kernel cannot call it",
+            f"Put @cuda.jit(device=True) above def {called.__name__}.",
+        )  # fmt: skip
+    if getattr(called, "is_kernel", False):
+        fl.fail(
+            UnsupportedError, node, f"{name} is a kernel; a kernel cannot start another one",
+            "Make it a device function with @cuda.jit(device=True).",
+        )  # fmt: skip
+    where = getattr(called, "__module__", None) or ""
+    if where.startswith("numpy"):
+        fl.fail(
+            UnsupportedError, node, f"{name} makes or changes whole arrays; kernels cannot",
+            "Compute it before the launch, or write the loop over elements.",
+        )  # fmt: skip
+    fl.fail(
+        UnsupportedError, node, f"{name} cannot be called in a kernel",
+        "A kernel can call cuda.*, math.*, abs, min, max, round, range, len, casts such as "
+        "float32(x), and device functions.",
+    )  # fmt: skip
+
+
+def _positional(fl: Expressions, node: ast.Call, name: str) -> list[Val]:
+    if node.keywords:
+        fl.fail(UnsupportedError, node, f"{name} takes no keyword arguments in a kernel",
+                "Pass the arguments by position.")  # fmt: skip
+    return [fl.expression(arg) for arg in node.args]
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+# -- casts --------------------------------------------------------------------
+
+
+def _is_number_type(called: Any) -> bool:
+    if isinstance(called, (types.Number, types.Boolean)):
+        return True
+    return isinstance(called, type) and issubclass(called, np.generic)
+
+
+def _number_type(called: Any) -> Any:
+    return called if not isinstance(called, type) else typing.numba_type(np.dtype(called))
+
+
+def _lower_cast(fl: Expressions, node: ast.Call, to: Any, args: list[Val], name: str) -> Val:
+    _count(fl, node, args, name, 1)
+    return fl.cast(args[0], to, node)
+
+
+def _count(fl: Expressions, node: ast.Call, args: list[Val], name: str, *counts: int) -> None:
+    if len(args) not in counts:
+        wanted = " or ".join(str(c) for c in counts)
+        fl.fail(
+            TypingError, node,
+            f"{name} takes {wanted} argument{'s' * (counts != (1,))}, got {len(args)}",
+        )  # fmt: skip
+
+
+# -- builtins -----------------------------------------------------------------
+
+
+def _lower_abs(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    _count(fl, node, args, "abs", 1)
+    signature = fl.resolve(abs, "abs", args, node)
+    value = fl.cast(args[0], signature.args[0], node)
+    return fl.cast(Val(f"np.abs({value.code})", signature.result), signature.result)
+
+
+def _lower_min_max(name: str) -> Handler:
+    builtin = {"min": min, "max": max}[name]
+
+    def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+        if len(args) == 1 and isinstance(args[0].type, TupleType):
+            args = fl.items(args[0])
+        if not args:
+            fl.fail(TypingError, node, f"{name} needs at least one argument")
+        result = args[0]
+        for other in args[1:]:
+            fl.resolve(builtin, name, [result, other], node)
+            kind = typing.unify(result.type, other.type)
+            a, b = fl.cast(result, kind, node), fl.cast(other, kind, node)
+            # Source: CUDA math API, fminf/fmaxf: when one argument is NaN, the other is returned.
+            ufunc = getattr(np, f"f{name}")
+            if a.known and b.known:
+                result = fl.known(ufunc(a.const, b.const), kind)
+            else:
+                result = Val(f"np.f{name}({a.code}, {b.code})", kind)
+        return result
+
+    return lower
+
+
+def _lower_round(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    _count(fl, node, args, "round", 1, 2)
+    signature = fl.resolve(round, "round", args, node)
+    cast = [fl.cast(a, t, node) for a, t in zip(args, signature.args, strict=True)]
+    if len(cast) == 2:
+        return Val(f"round_digits({cast[0].code}, {cast[1].code})", signature.result)
+    return fl.cast(Val(f"np.rint({cast[0].code})", signature.args[0]), signature.result, node)
+
+
+def _lower_conversion(builtin: Any, name: str) -> Handler:
+    def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+        _count(fl, node, args, name, 1)
+        if builtin is bool:
+            return fl.truth(args[0], node)
+        return fl.cast(args[0], fl.resolve(builtin, name, args, node).result, node)
+
+    return lower
+
+
+def _lower_len(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    _count(fl, node, args, "len", 1)
+    value = args[0]
+    if isinstance(value.type, ArrayType):
+        return Val(f"np.int64({value.code}.shape[0])", types.int64)
+    if isinstance(value.type, TupleType) or isinstance(value.const, tuple):
+        return fl.number(node, len(fl.items(value)))
+    fl.fail(TypingError, node, f"len() of {describe(value.type)}")
+
+
+def _lower_pow(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    _count(fl, node, args, "pow", 2)
+    return fl.binary("Pow", args[0], args[1], node)
+
+
+def _lower_divmod(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    _count(fl, node, args, "divmod", 2)
+    return fl.tuple_of([fl.binary(name, args[0], args[1], node) for name in ("FloorDiv", "Mod")])
+
+
+def _lower_complex(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    _count(fl, node, args, "complex", 1, 2)
+    parts = [fl.cast(a, types.float64, node) for a in args]
+    imaginary = f" + 1j * {parts[1].code}" if len(parts) == 2 else ""
+    return Val(f"({parts[0].code}{imaginary}).astype(np.complex128)", types.complex128)
+
+
+def _lower_bare_range(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    fl.fail(UnsupportedError, node, "range() can be used only as `for i in range(...)`")
+
+
+def _not_yet(what: str, instead: str) -> Handler:
+    def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+        fl.fail(UnsupportedError, node, f"{what} is not supported by the simulator", instead)
+
+    return lower
+
+
+BUILTINS: dict[Any, Handler] = {
+    abs: _lower_abs, min: _lower_min_max("min"), max: _lower_min_max("max"), round: _lower_round,
+    int: _lower_conversion(int, "int"), float: _lower_conversion(float, "float"),
+    bool: _lower_conversion(bool, "bool"), complex: _lower_complex, len: _lower_len,
+    pow: _lower_pow, divmod: _lower_divmod, range: _lower_bare_range,
+    print: _not_yet("print() in a kernel", "Store the value into an array and print that."),
+    enumerate: _not_yet("enumerate()", "Write `for i in range(n)` and index."),
+    zip: _not_yet("zip()", "Write `for i in range(n)` and index."),
+    sum: _not_yet("sum()", "Write the loop."),
+}  # fmt: skip
+
+
+# -- math and ufuncs ------------------------------------------------------------
+
+
+def _lower_math(fl: Expressions, node: ast.Call, called: Any, args: list[Val]) -> Val:
+    name = called.__name__
+    signature = fl.resolve(called, f"math.{name}", args, node)
+    cast = [fl.cast(a, t, node) for a, t in zip(args, signature.args, strict=True)]
+    codes = ", ".join(value.code for value in cast)
+    if name in ops.MATH_PAIRS:
+        items = tuple(signature.result.types)
+        out = fl.temporary()
+        fl.emit(f"{out} = MATH_PAIRS[{name!r}]({codes})")
+        dtypes = [typing.numpy_dtype(t).name for t in items]
+        parts = [Val(f"{out}[{k}].astype(np.{d})", t)
+                 for k, (t, d) in enumerate(zip(items, dtypes, strict=True))]  # fmt: skip
+        return fl.tuple_of(parts)
+    if name not in ops.MATH:
+        fl.fail(UnsupportedError, node, f"math.{name} is not supported by the simulator")
+    # The function computes in the type of its arguments; Numba may say the result is another.
+    natural = types.boolean if name.startswith("is") else _natural(cast)
+    if all(value.known for value in cast):
+        with np.errstate(all="ignore"):
+            value = ops.MATH[name](*[v.const for v in cast])
+        return fl.cast(fl.known(typing.numpy_dtype(natural).type(value), natural), signature.result)
+    return fl.cast(Val(f"MATH[{name!r}]({codes})", natural), signature.result, node)
+
+
+def _natural(cast: list[Val]) -> Any:
+    """The float type a NumPy function returns for arguments of these types."""
+    dtypes = [typing.numpy_dtype(v.type) for v in cast]
+    first = dtypes[0] if dtypes[0].kind == "f" else np.dtype(np.float64)
+    return typing.numba_type(first)
+
+
+def _lower_ufunc(fl: Expressions, node: ast.Call, called: Any, args: list[Val]) -> Val:
+    if len(args) != called.nin or called.nout != 1:
+        fl.fail(TypingError, node, f"np.{called.__name__} takes {called.nin} numbers in a kernel")
+    signature = fl.resolve(called, f"np.{called.__name__}", args, node)
+    cast = [fl.cast(a, t, node) for a, t in zip(args, signature.args, strict=True)]
+    codes = ", ".join(value.code for value in cast)
+    dtype = typing.numpy_dtype(signature.result).name
+    return Val(f"np.{called.__name__}({codes}).astype(np.{dtype})", signature.result)
+
+
+# -- device functions -----------------------------------------------------------
+
+
+def _device_function(called: Any) -> Any:
+    from .kernel import DeviceFunction, device_function_of
+
+    return called if isinstance(called, DeviceFunction) else device_function_of(called)
+
+
+def _lower_device(fl: Expressions, node: ast.Call, device: Any, name: str) -> Val:
+    from .statements import specialise
+
+    args = [fl.expression(arg) for arg in node.args]
+    parameters = [a.arg for a in device.source.tree.args.args]
+    by_name = dict(zip(parameters, args, strict=False))
+    for keyword in node.keywords:
+        if keyword.arg not in parameters or keyword.arg in by_name:
+            fl.fail(TypingError, node, f"{name} has no free parameter {keyword.arg}")
+        by_name[keyword.arg] = fl.expression(keyword.value)
+    defaults = device.source.tree.args.defaults
+    for parameter, default in zip(parameters[len(parameters) - len(defaults) :], defaults,
+                                  strict=True):  # fmt: skip
+        if parameter not in by_name:
+            by_name[parameter] = fl.expression(default)
+    if len(args) > len(parameters) or any(p not in by_name for p in parameters):
+        fl.fail(
+            TypingError, node,
+            f"{name} takes {len(parameters)} arguments ({', '.join(parameters)}), "
+            f"got {len(args) + len(node.keywords)}",
+        )  # fmt: skip
+    ordered = [by_name[p] for p in parameters]
+    generated, result = specialise(fl, node, device, ordered)
+    passed = "".join(f", {value.code}" for value in ordered if not value.static)
+    out = fl.temporary("r")
+    fl.emit(f"{out} = {generated}(rt, {fl.mask}{passed})")
+    if result is None:
+        return Val("None", typing.STATIC, None)
+    return Val(out, result)
+
+
+# -- cuda.* ---------------------------------------------------------------------
+
+
+def _lower_symbol(fl: Expressions, node: ast.Call, symbol: Symbol) -> Val:
+    if symbol.name in ("grid", "gridsize"):
+        return _lower_grid(fl, node, symbol.name)
+    handler = SYMBOLS.get(symbol.name)
+    if handler is None:
+        fl.fail(
+            UnsupportedError, node, f"cuda.{symbol.name} is not supported by the simulator yet",
+            "Nothing was run.",
+        )  # fmt: skip
+    return handler(fl, node, _positional(fl, node, f"cuda.{symbol.name}"))
+
+
+def _lower_grid(fl: Expressions, node: ast.Call, name: str) -> Val:
+    args = _positional(fl, node, f"cuda.{name}")
+    _count(fl, node, args, f"cuda.{name}", 1)
+    ndim = args[0]
+    if not ndim.known or not typing.is_integer(ndim.type) or int(ndim.const) not in (1, 2, 3):
+        got = f"{ndim.const}" if ndim.known else "a value known only at run time"
+        fl.fail(
+            TypingError, node, f"cuda.{name} takes the number of dimensions, 1, 2 or 3; got {got}",
+            f"Write cuda.{name}(1) for a one-dimensional launch.",
+        )  # fmt: skip
+    n = int(ndim.const)
+    line = node.lineno
+    fl.program.notes.append((name, n, line, fl.source.line_text(line)))
+    if n == 1:
+        return Val(f"rt.{name}_x", types.int64)
+    axes = [Val(f"rt.{name}_{axis}", types.int64) for axis in "xyz"[:n]]
+    return fl.tuple_of(axes)
+
+
+def _lower_selp(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    _count(fl, node, args, "cuda.selp", 3)
+    kind = typing.unify(args[1].type, args[2].type)
+    if kind is None:
+        fl.fail(TypingError, node, "the two values of cuda.selp have no common type")
+    condition = fl.truth(args[0], node)
+    a, b = fl.cast(args[1], kind, node), fl.cast(args[2], kind, node)
+    return Val(f"select({condition.code}, {a.code}, {b.code})", kind)
+
+
+SYMBOLS: dict[str, Handler] = {"selp": _lower_selp}
+
+__all__ = ["NoSignature", "lower_call"]

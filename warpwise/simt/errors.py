@@ -1,0 +1,131 @@
+"""One class per mistake.  The text is built here and nowhere else.
+
+Every error answers four questions in order: where, what, why likely, what next.
+`diagnosis` is a stable word that checks and hints use; `line` counts in the reader's file or cell.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Index = tuple[int, ...]
+Dim3 = tuple[int, int, int]
+
+
+class SimtError(Exception):
+    """A kernel that cannot be run, or was stopped.  `str(error)` is the finished message."""
+
+    diagnosis = "simt"
+
+    def __init__(self, text: str, *, line: int | None = None, line_text: str = "") -> None:
+        super().__init__(text)
+        self.line = line
+        self.line_text = line_text
+
+
+class SourceError(SimtError):
+    """The text of the kernel cannot be had or read."""
+
+    diagnosis = "source"
+
+
+class UnsupportedError(SimtError):
+    """A construct that CUDA kernels, or this simulator, do not have."""
+
+    diagnosis = "unsupported"
+
+
+class TypingError(SimtError):
+    """Numba's types do not allow this expression."""
+
+    diagnosis = "typing"
+
+
+class LaunchError(SimtError):
+    """The launch itself is wrong: configuration, number of arguments, kind of argument."""
+
+    diagnosis = "launch"
+
+
+class LivelockError(SimtError):
+    """A loop that can never end: an iteration changed neither a variable nor memory."""
+
+    diagnosis = "livelock"
+
+
+class OutOfBoundsError(SimtError):
+    """Some threads used an index outside its array."""
+
+    diagnosis = "out_of_bounds"
+
+    def __init__(self, text: str, **facts: Any) -> None:
+        super().__init__(text, line=facts["line"], line_text=facts["line_text"])
+        self.kernel: str = facts["kernel"]
+        self.array: str = facts["array"]
+        self.op: str = facts["op"]
+        self.index: Index = facts["index"]
+        self.shape: Index = facts["shape"]
+        self.block: Dim3 = facts["block"]
+        self.thread: Dim3 = facts["thread"]
+        self.count: int = facts["count"]
+
+
+def at_line(kernel: str, line: int | None, line_text: str, fact: str, next_step: str = "") -> str:
+    """The common form: kernel and fact, the line itself, the next step."""
+    parts = [f"{kernel}: {fact}"]
+    if line is not None:
+        parts.append(f"  line {line}:  {line_text}")
+    if next_step:
+        parts.append(f"  {next_step}")
+    return "\n".join(parts)
+
+
+def bracket(index: Index) -> str:
+    """An index as it is written in code: (3,) -> 3, (3, 4) -> 3, 4."""
+    return ", ".join(str(i) for i in index)
+
+
+def out_of_bounds(
+    *,
+    kernel: str,
+    array: str,
+    op: str,
+    index: Index,
+    shape: Index,
+    block: Dim3,
+    thread: Dim3,
+    count: int,
+    threads_in_launch: int,
+    line: int,
+    line_text: str,
+) -> OutOfBoundsError:
+    """Build the report of the first bad access at one place in the kernel."""
+    if count == 1:
+        who = f"1 of {threads_in_launch:,} threads did this; the one is"
+    else:
+        who = f"{count:,} of {threads_in_launch:,} threads did this; the first is"
+    if all(i < n for i, n in zip(index, shape, strict=True)):
+        cause = "A negative index counts from the end, and this one goes past the beginning."
+    elif any(n == 0 for n in shape):
+        cause = "The array is empty: no index is valid. Guard the access with the array's size."
+    else:
+        cause = "Guard the access: let a thread work only while its index is below the size."
+    text = (
+        f"{kernel}: out-of-bounds {op}  {array}[{bracket(index)}], {array} has shape {shape}\n"
+        f"  {who} block {block}, thread {thread}\n"
+        f"  line {line}:  {line_text}\n"
+        f"  {cause}"
+    )
+    return OutOfBoundsError(
+        text,
+        kernel=kernel,
+        array=array,
+        op=op,
+        index=index,
+        shape=shape,
+        block=block,
+        thread=thread,
+        count=count,
+        line=line,
+        line_text=line_text,
+    )

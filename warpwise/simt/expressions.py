@@ -1,0 +1,627 @@
+"""Lowering of expressions: a Python expression of the kernel becomes one over NumPy.
+
+Loads and calls become temporaries in the order of the source; everything else has no effect and
+stays one readable expression.
+"""
+
+from __future__ import annotations
+
+import ast
+from types import FunctionType, ModuleType
+from typing import Any, NoReturn
+
+import numpy as np
+from numba.core import types
+
+from . import ops, typing
+from .errors import SimtError, TypingError, UnsupportedError, at_line
+from .program import MISSING, STATIC, Lines, Program, Site, Val, Var, describe
+from .source import Scope, Source
+from .symbols import Symbol, as_symbol, is_cuda_module
+from .typing import ArrayType, NoSignature, TupleType, Type
+
+AXES = ("x", "y", "z")
+
+
+class Expressions:
+    """Emits code for one function; statements are added by the subclass."""
+
+    def __init__(self, program: Program, source: Source, scope: Scope) -> None:
+        self.program = program
+        self.source = source
+        self.scope = scope
+        self.lines: Lines = []
+        self.depth = 1
+        self.mask = "m"
+        self.env: dict[str, Var] = {}
+        self.temporaries = 0
+
+    # -- text ----------------------------------------------------------------
+
+    def emit(self, text: str) -> None:
+        """One line of generated source at the current depth."""
+        self.lines.append("    " * self.depth + text)
+
+    def temporary(self, stem: str = "t") -> str:
+        self.temporaries += 1
+        return f"{stem}_{self.temporaries}"
+
+    def fail(
+        self, kind: type[SimtError], node: ast.AST, fact: str, next_step: str = ""
+    ) -> NoReturn:
+        """Refuse a construct, with its line."""
+        line = getattr(node, "lineno", None)
+        text = self.source.line_text(line) if line else ""
+        raise kind(
+            at_line(self.source.name, line, text, fact, next_step), line=line, line_text=text
+        )
+
+    def where(self, node: ast.AST) -> str:
+        """`line 3:  x = y[i]` as a string literal of the generated source."""
+        line = getattr(node, "lineno", 0)
+        return repr(f"line {line}:  {self.source.line_text(line)}")
+
+    def site(self, node: ast.AST, array: str, op: str) -> int:
+        line = getattr(node, "lineno", 0)
+        return self.program.site(
+            Site(self.source.name, line, self.source.line_text(line), array, op)
+        )
+
+    # -- values --------------------------------------------------------------
+
+    def number(self, node: ast.AST, value: Any) -> Val:
+        """A constant as the compiler would freeze it."""
+        try:
+            kind = typing.type_of_constant(value)
+        except NoSignature as error:
+            self.fail(TypingError, node, str(error))
+        scalar = typing.numpy_dtype(kind).type(value)
+        return Val(self.program.constant(scalar), kind, scalar)
+
+    def of_object(self, node: ast.AST, value: Any) -> Val:
+        """A Python object that the kernel names: number, tuple, array, function, module."""
+        symbol = as_symbol(value)
+        if symbol is not None:
+            return self.of_symbol(symbol)
+        if isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
+            return self.number(node, value)
+        if isinstance(value, tuple):
+            return self.tuple_of([self.of_object(node, item) for item in value])
+        if isinstance(value, np.ndarray):
+            return self.frozen_array(node, value)
+        return Val("None", STATIC, value)
+
+    def of_symbol(self, symbol: Symbol) -> Val:
+        if symbol.name == "laneid":
+            return Val("rt.laneid", types.int32)
+        if symbol.name == "warpsize":
+            return Val(self.program.constant(np.int32(32)), types.int32, np.int32(32))
+        return Val("None", STATIC, symbol)
+
+    def frozen_array(self, node: ast.AST, value: np.ndarray[Any, Any]) -> Val:
+        """A global NumPy array: a constant of the kernel, frozen when it is compiled."""
+        from .arguments import constant_array
+
+        name = node.id if isinstance(node, ast.Name) else "array"
+        try:
+            ref, kind = constant_array(name, value)
+        except NoSignature as error:
+            self.fail(TypingError, node, f"{name}: {error}")
+        return Val(self.program.constant(ref), kind)
+
+    def tuple_of(self, items: list[Val]) -> Val:
+        code = "(" + "".join(f"{item.code}, " for item in items) + ")"
+        known = all(item.known for item in items)
+        const = tuple(item.const for item in items) if known else MISSING
+        if any(item.static for item in items):
+            return Val("None", STATIC, tuple(items))
+        return Val(code, TupleType(tuple(item.type for item in items)), const)
+
+    def items(self, value: Val) -> list[Val]:
+        """The items of a tuple value."""
+        if value.static and isinstance(value.const, tuple):
+            return list(value.const)
+        assert isinstance(value.type, TupleType)
+        constants = value.const if value.known else (MISSING,) * len(value.type.items)
+        return [
+            self.known(c, t) if c is not MISSING else Val(f"{value.code}[{k}]", t)
+            for k, (t, c) in enumerate(zip(value.type.items, constants, strict=True))
+        ]
+
+    def known(self, const: Any, kind: Type) -> Val:
+        if isinstance(const, tuple):
+            parts = [self.known(c, t) for c, t in zip(const, kind.items, strict=True)]
+            return self.tuple_of(parts)
+        return Val(self.program.constant(const), kind, const)
+
+    def cast(self, value: Val, to: Type, node: ast.AST | None = None) -> Val:
+        """The value in another type, as the compiler converts it."""
+        if value.type == to:
+            return value
+        if isinstance(to, TupleType) and isinstance(value.type, TupleType):
+            parts = zip(self.items(value), to.items, strict=True)
+            return self.tuple_of([self.cast(item, kind, node) for item, kind in parts])
+        if not typing.is_number(value.type) or not typing.is_number(to):
+            self.fail(
+                TypingError, node or self.source.tree,
+                f"{describe(value.type)} cannot become {describe(to)}",
+            )  # fmt: skip
+        dtype = typing.numpy_dtype(to)
+        if isinstance(to, types.Boolean):
+            code, convert = f"({value.code} != 0)", lambda v: np.bool_(v != 0)
+        elif typing.is_float(value.type) and typing.is_integer(to):
+            name = self.program.constant(dtype)
+            code, convert = f"to_integer({value.code}, {name})", lambda v: ops.to_integer(v, dtype)
+        elif isinstance(value.type, types.Complex) and not isinstance(to, types.Complex):
+            self.fail(
+                TypingError, node or self.source.tree,
+                f"{value.type} cannot become {to}: take .real or .imag",
+            )  # fmt: skip
+        else:
+            code, convert = f"{value.code}.astype(np.{dtype.name})", lambda v: v.astype(dtype)
+        if value.known:
+            with np.errstate(all="ignore"):
+                return self.known(convert(value.const), to)
+        return Val(code, to)
+
+    def truth(self, value: Val, node: ast.AST) -> Val:
+        """The value as a condition."""
+        if isinstance(value.type, types.Boolean):
+            return value
+        if not typing.is_number(value.type):
+            self.fail(TypingError, node, f"{describe(value.type)} cannot be used as a condition")
+        return self.cast(value, types.boolean, node)
+
+    # -- expressions ---------------------------------------------------------
+
+    def expression(self, node: ast.expr) -> Val:
+        """Lower any expression; refuses what kernels do not have."""
+        method = getattr(self, f"on_{type(node).__name__}", None)
+        if method is None:
+            name = _CONSTRUCTS.get(type(node).__name__, type(node).__name__)
+            self.fail(
+                UnsupportedError, node, f"{name} cannot be used in a kernel",
+                "A kernel has numbers, tuples and arrays; write a loop instead.",
+            )  # fmt: skip
+        result: Val = method(node)
+        return result
+
+    def on_Constant(self, node: ast.Constant) -> Val:
+        if node.value is None or isinstance(node.value, (str, bytes)) or node.value is ...:
+            return Val("None", STATIC, node.value)
+        return self.number(node, node.value)
+
+    def on_Name(self, node: ast.Name) -> Val:
+        if node.id in self.env:
+            var = self.env[node.id]
+            if var.type is STATIC:
+                return Val("None", STATIC, var.const)
+            code = self.variable(node.id, var.type)
+            if not var.sure:
+                code = f"bound({code}, {node.id!r}, {self.where(node)})"
+            return Val(code, var.type)
+        if self.is_local(node.id):
+            self.fail(
+                TypingError, node, f"{node.id} is read before anything is assigned to it",
+                f"Give {node.id} a value first, on every path that leads here.",
+            )  # fmt: skip
+        try:
+            value = self.scope.lookup(node.id)
+        except KeyError:
+            self.fail(
+                TypingError, node, f"the name {node.id} is not defined",
+                "Define it before the kernel is launched, or check the spelling.",
+            )  # fmt: skip
+        return self.of_object(node, value)
+
+    def is_local(self, name: str) -> bool:
+        raise NotImplementedError
+
+    def variable(self, name: str, kind: Type) -> str:
+        raise NotImplementedError
+
+    def on_Tuple(self, node: ast.Tuple) -> Val:
+        return self.tuple_of([self.expression(item) for item in node.elts])
+
+    def on_BinOp(self, node: ast.BinOp) -> Val:
+        left, right = self.expression(node.left), self.expression(node.right)
+        return self.binary(type(node.op).__name__, left, right, node)
+
+    def binary(self, name: str, left: Val, right: Val, node: ast.AST) -> Val:
+        """left <op> right, with Numba's types."""
+        if name not in ops.BINARY:
+            self.fail(UnsupportedError, node, "the operator @ cannot be used in a kernel",
+                      "Write the loop over the inner dimension.")  # fmt: skip
+        function, infix = ops.BINARY[name]
+        if infix == "+" and isinstance(left.type, TupleType) and isinstance(right.type, TupleType):
+            return self.tuple_of(self.items(left) + self.items(right))
+        signature = self.resolve(function, infix, [left, right], node)
+        a = self.cast(left, signature.args[0], node)
+        b = self.cast(right, signature.args[1], node)
+        if name in ("LShift", "RShift"):
+            a, b = self.cast(a, signature.result, node), self.cast(b, types.int64, node)
+        helper = {"**": "power", "<<": "shift_left", ">>": "shift_right"}.get(infix)
+        code = f"{helper}({a.code}, {b.code})" if helper else f"({a.code} {infix} {b.code})"
+        if a.known and b.known:
+            with np.errstate(all="ignore"):
+                python = getattr(ops, helper) if helper else function
+                return self.known(
+                    typing.numpy_dtype(signature.result).type(python(a.const, b.const)),
+                    signature.result,
+                )
+        return Val(code, signature.result)
+
+    def resolve(
+        self, function: Any, label: str, args: list[Val], node: ast.AST
+    ) -> typing.Signature:
+        """Numba's signature for a call, or its refusal in plain words."""
+        for value in args:
+            if not typing.is_number(value.type):
+                kinds = " and ".join(describe(v.type) for v in args)
+                hint = (
+                    "Index the array: a thread works on one element at a time."
+                    if any(isinstance(v.type, ArrayType) for v in args)
+                    else ""
+                )
+                self.fail(TypingError, node, f"{label} does not take {kinds}", hint)
+        kinds_of = tuple(value.type for value in args)
+        try:
+            return typing.resolve(function, kinds_of)
+        except NoSignature:
+            kinds = " and ".join(str(t) for t in kinds_of)
+            self.fail(TypingError, node, f"Numba has no {label} for {kinds}")
+
+    def on_UnaryOp(self, node: ast.UnaryOp) -> Val:
+        import operator
+
+        value = self.expression(node.operand)
+        if isinstance(node.op, ast.Not):
+            truth = self.truth(value, node)
+            if truth.known:
+                return self.known(np.bool_(not truth.const), types.boolean)
+            return Val(f"(~{truth.code})", types.boolean)
+        function, prefix = {
+            ast.USub: (operator.neg, "-"), ast.UAdd: (operator.pos, "+"),
+            ast.Invert: (operator.invert, "~"),
+        }[type(node.op)]  # fmt: skip
+        signature = self.resolve(function, f"unary {prefix}", [value], node)
+        operand = self.cast(self.cast(value, signature.args[0], node), signature.result, node)
+        if operand.known:
+            with np.errstate(all="ignore"):
+                return self.known(function(operand.const), signature.result)
+        return Val(f"({prefix}{operand.code})", signature.result)
+
+    def on_Compare(self, node: ast.Compare) -> Val:
+        if len(node.ops) > 1:  # a < b < c is a < b and b < c, b evaluated once
+            operands = [node.left, *node.comparators]
+            parts = [
+                ast.copy_location(ast.Compare(a, [op], [b]), node)
+                for a, op, b in zip(operands, node.ops, operands[1:], strict=False)
+            ]
+            return self.on_BoolOp(ast.copy_location(ast.BoolOp(ast.And(), list(parts)), node))
+        left, right = self.expression(node.left), self.expression(node.comparators[0])
+        return self.compare(type(node.ops[0]).__name__, left, right, node)
+
+    def compare(self, name: str, left: Val, right: Val, node: ast.AST) -> Val:
+        if name in ("Is", "IsNot"):
+            if left.static and right.static:
+                return self.known(
+                    np.bool_((left.const is right.const) == (name == "Is")), types.boolean
+                )
+            if left.static or right.static:  # an array or a number is never None
+                return self.known(np.bool_(name == "IsNot"), types.boolean)
+        if name in ("In", "NotIn") and isinstance(right.type, TupleType):
+            found = self.known(np.bool_(False), types.boolean)
+            for item in self.items(right):
+                found = self.binary("BitOr", found, self.compare("Eq", left, item, node), node)
+            return found if name == "In" else Val(f"(~{found.code})", types.boolean)
+        if name not in ops.COMPARE:
+            words = {"Is": "is", "IsNot": "is not", "In": "in", "NotIn": "not in"}[name]
+            self.fail(UnsupportedError, node, f"`{words}` between these values is not supported",
+                      "Compare numbers with == or !=.")  # fmt: skip
+        function, infix = ops.COMPARE[name]
+        if left.static and right.static:
+            return self.known(
+                np.bool_((left.const == right.const) == (infix == "==")), types.boolean
+            )
+        if isinstance(left.type, TupleType) and isinstance(right.type, TupleType):
+            return self.compare_tuples(name, left, right, node)
+        signature = self.resolve(function, infix, [left, right], node)
+        a = self.cast(left, signature.args[0], node)
+        b = self.cast(right, signature.args[1], node)
+        if a.known and b.known:
+            return self.known(np.bool_(function(a.const, b.const)), types.boolean)
+        return Val(f"({a.code} {infix} {b.code})", types.boolean)
+
+    def compare_tuples(self, name: str, left: Val, right: Val, node: ast.AST) -> Val:
+        if name not in ("Eq", "NotEq"):
+            self.fail(UnsupportedError, node, "tuples can be compared with == and != only")
+        pairs = list(zip(self.items(left), self.items(right), strict=False))
+        equal = len(self.items(left)) == len(self.items(right))
+        result = self.known(np.bool_(equal), types.boolean)
+        for a, b in pairs if equal else []:
+            result = self.binary("BitAnd", result, self.compare("Eq", a, b, node), node)
+        return result if name == "Eq" else Val(f"(~{result.code})", types.boolean)
+
+    def on_BoolOp(self, node: ast.BoolOp) -> Val:
+        """`and` / `or`: the right side runs only for the lanes that need it."""
+        is_and = isinstance(node.op, ast.And)
+        result = self.expression(node.values[0])
+        for operand in node.values[1:]:
+            condition = self.truth(result, node)
+            if condition.known:
+                if bool(condition.const) == is_and:
+                    result = self.expression(operand)
+                continue
+            result = self._bool_step(result, condition, operand, is_and, node)
+        return result
+
+    def _bool_step(
+        self, left: Val, condition: Val, operand: ast.expr, is_and: bool, node: ast.AST
+    ) -> Val:
+        test = self.temporary("c")
+        self.emit(f"{test} = {condition.code}")
+        lines, right, inner = self._under(test, operand, negate=not is_and)
+        both_bool = left.type == types.boolean and right.type == types.boolean
+        kind = types.boolean if both_bool else typing.unify(left.type, right.type)
+        if kind is None:
+            kinds = f"{describe(left.type)} and {describe(right.type)}"
+            self.fail(TypingError, node, f"`and`/`or` of {kinds} has no common type")
+        if not lines:  # nothing to guard on the right
+            if both_bool:
+                return Val(f"({test} {'&' if is_and else '|'} {right.code})", kind)
+            a, b = self.cast(left, kind, node), self.cast(right, kind, node)
+            chosen = (b.code, a.code) if is_and else (a.code, b.code)
+            return Val(f"select({test}, {chosen[0]}, {chosen[1]})", kind)
+        out = self.temporary()
+        self.emit(f"{out} = {self.cast(left, kind, node).code}")
+        self.emit(f"if {inner} is not False:")
+        self.lines.append(lines)
+        value = self.cast(right, kind, node).code
+        self.emit(f"    {out} = assign({inner}, {value}, {out}, m)")
+        return Val(out, kind)
+
+    def _under(self, test: str, operand: ast.expr, negate: bool) -> tuple[Lines, Val, str]:
+        """Lower an operand for the lanes where `test` holds; the lines it needed, if any."""
+        inner = self.temporary("m")
+        outer_lines, outer_mask = self.lines, self.mask
+        self.lines, self.mask = [], inner
+        self.depth += 1
+        value = self.expression(operand)
+        lines, self.lines, self.mask = self.lines, outer_lines, outer_mask
+        self.depth -= 1
+        if lines:
+            pair = f"_, {inner}" if negate else f"{inner}, _"
+            self.emit(f"{pair} = split({self.mask}, {test})")
+        return lines, value, inner
+
+    def on_IfExp(self, node: ast.IfExp) -> Val:
+        condition = self.truth(self.expression(node.test), node)
+        if condition.known:
+            return self.expression(node.body if condition.const else node.orelse)
+        test = self.temporary("c")
+        self.emit(f"{test} = {condition.code}")
+        first, a, mask_a = self._under(test, node.body, negate=False)
+        second, b, mask_b = self._under(test, node.orelse, negate=True)
+        kind = typing.unify(a.type, b.type)
+        if kind is None or (a.static or b.static):
+            kinds = f"{describe(a.type)} and {describe(b.type)}"
+            self.fail(TypingError, node, f"the two sides of the conditional are {kinds}")
+        a, b = self.cast(a, kind, node), self.cast(b, kind, node)
+        if not first and not second:
+            return Val(f"select({test}, {a.code}, {b.code})", kind)
+        out = self.temporary()
+        self.emit(f"{out} = None")
+        for lines, value, mask, negate in (
+            (first, a, mask_a, False), (second, b, mask_b, True)
+        ):  # fmt: skip
+            if not lines:
+                pair = f"_, {mask}" if negate else f"{mask}, _"
+                self.emit(f"{pair} = split({self.mask}, {test})")
+            self.emit(f"if {mask} is not False:")
+            self.lines.append(lines)
+            self.emit(f"    {out} = assign({mask}, {value.code}, {out}, m)")
+        return Val(out, kind)
+
+    # -- attributes and subscripts -------------------------------------------
+
+    def on_Attribute(self, node: ast.Attribute) -> Val:
+        value = self.expression(node.value)
+        if isinstance(value.type, ArrayType):
+            return self.array_attribute(value, node)
+        if value.static:
+            return self.static_attribute(value.const, node)
+        if isinstance(value.type, types.Complex) and node.attr in ("real", "imag"):
+            kind = value.type.underlying_float
+            return Val(f"{value.code}.{node.attr}", kind)
+        self.fail(TypingError, node, f"{describe(value.type)} has no attribute .{node.attr}")
+
+    def static_attribute(self, owner: Any, node: ast.Attribute) -> Val:
+        if isinstance(owner, Symbol):
+            if owner.name in ("threadIdx", "blockIdx", "blockDim", "gridDim"):
+                if node.attr in AXES:
+                    return Val(f"rt.{owner.name}_{node.attr}", types.int32)
+                self.fail(TypingError, node, f"cuda.{owner.name} has .x, .y and .z only")
+            try:
+                return self.of_symbol(getattr(owner, node.attr))
+            except AttributeError as error:
+                self.fail(TypingError, node, str(error))
+        if isinstance(owner, ModuleType) or isinstance(owner, type):
+            if is_cuda_module(owner):
+                from .symbols import DEVICE_NAMES
+
+                if node.attr in DEVICE_NAMES:
+                    return self.of_symbol(Symbol(node.attr))
+            try:
+                return self.of_object(node, getattr(owner, node.attr))
+            except AttributeError:
+                self.fail(TypingError, node, f"{owner.__name__} has no {node.attr}",
+                          "Check the spelling.")  # fmt: skip
+        if isinstance(owner, FunctionType):
+            self.fail(TypingError, node, f"a function has no attribute .{node.attr} in a kernel")
+        self.fail(
+            UnsupportedError, node,
+            f"an attribute of a Python {type(owner).__name__} cannot be read in a kernel",
+            "Take the value out before the launch and pass it as an argument.",
+        )  # fmt: skip
+
+    def array_attribute(self, value: Val, node: ast.Attribute) -> Val:
+        kind: ArrayType = value.type
+        name = node.attr
+        if name == "shape":
+            return Val(f"{value.code}.shape", TupleType((types.int64,) * kind.ndim))
+        if name == "size":
+            return Val(f"{value.code}.size", types.int64)
+        if name == "ndim":
+            return self.number(node, kind.ndim)
+        if name == "T":
+            return Val(f"transposed({value.code})", kind)
+        if name == "dtype":
+            return Val("None", STATIC, kind.dtype)
+        itemsize = typing.numpy_dtype(kind.dtype).itemsize
+        if name == "itemsize":
+            return self.number(node, itemsize)
+        if name == "nbytes":
+            return self.binary("Mult", Val(f"{value.code}.size", types.int64),
+                               self.number(node, itemsize), node)  # fmt: skip
+        if name == "strides":
+            items = [
+                self.binary("Mult", Val(f"np.int64({value.code}.strides[{k}])", types.int64),
+                            self.number(node, itemsize), node)
+                for k in range(kind.ndim)
+            ]  # fmt: skip
+            return self.tuple_of(items)
+        self.fail(
+            UnsupportedError, node, f"arrays in a kernel have no .{name}",
+            "They have shape, size, ndim, strides, dtype, itemsize, nbytes and T.",
+        )  # fmt: skip
+
+    def on_Subscript(self, node: ast.Subscript) -> Val:
+        value = self.expression(node.value)
+        if isinstance(value.type, ArrayType):
+            return self.element_or_view(value, node)
+        if isinstance(value.type, TupleType) or isinstance(value.const, tuple):
+            return self.tuple_item(value, node)
+        if value.static:
+            self.fail(
+                UnsupportedError, node,
+                f"a Python {type(value.const).__name__} cannot be indexed in a kernel",
+                "Make it a tuple or a NumPy array, or pass it as an argument.",
+            )  # fmt: skip
+        self.fail(TypingError, node, f"{describe(value.type)} is a number and cannot be indexed")
+
+    def tuple_item(self, value: Val, node: ast.Subscript) -> Val:
+        items = self.items(value)
+        if isinstance(node.slice, ast.Slice):
+            bounds = [
+                None if part is None else self.expression(part)
+                for part in (node.slice.lower, node.slice.upper, node.slice.step)
+            ]
+            if all(b is None or b.known for b in bounds):
+                return self.tuple_of(
+                    items[slice(*(None if b is None else int(b.const) for b in bounds))]
+                )
+            self.fail(UnsupportedError, node, "a slice of a tuple needs constant bounds")
+        index = self.expression(node.slice)
+        if not typing.is_integer(index.type):
+            self.fail(TypingError, node, f"a tuple index is an integer, not {describe(index.type)}")
+        if index.known:
+            k = int(index.const)
+            if not -len(items) <= k < len(items):
+                self.fail(TypingError, node, f"index {k} is beyond a tuple of {len(items)} items")
+            return items[k]
+        kinds = set(value.type.items) if isinstance(value.type, TupleType) else set()
+        if len(kinds) != 1:
+            self.fail(TypingError, node, "this tuple holds different types, so its index has to be "
+                      "a constant")  # fmt: skip
+        whole = self.cast(index, types.int64, node)
+        return Val(f"pick({value.code}, {whole.code}, {self.where(node)})", kinds.pop())
+
+    def indices(self, node: ast.Subscript, kind: ArrayType) -> list[Any]:
+        """The index as a list of Val, or ast.Slice for whole ranges; `...` is expanded."""
+        parts: list[Any] = []
+        written = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        for part in written:
+            if isinstance(part, ast.Slice):
+                parts.append(part)
+                continue
+            if isinstance(part, ast.Constant) and part.value is ...:
+                parts.append(...)
+                continue
+            value = self.expression(part)
+            parts.extend(self.items(value) if isinstance(value.type, TupleType) else [value])
+        if parts.count(...) == 1:
+            at = parts.index(...)
+            parts[at : at + 1] = [ast.Slice()] * (kind.ndim - len(parts) + 1)
+        name = ast.unparse(node.value)
+        if len(parts) > kind.ndim:
+            self.fail(
+                TypingError, node,
+                f"{name} has {kind.ndim} dimension{'s' * (kind.ndim != 1)} "
+                f"but is indexed with {len(parts)}",
+            )  # fmt: skip
+        for part in parts:
+            if isinstance(part, Val) and not typing.is_integer(part.type):
+                hint = (
+                    "Use // for a division that gives an integer, or int(...)."
+                    if (typing.is_float(part.type))
+                    else ""
+                )
+                self.fail(
+                    TypingError, node,
+                    f"an index of {name} has type {describe(part.type)}; it has to be an integer",
+                    hint,
+                )  # fmt: skip
+        return parts
+
+    def element_or_view(self, array: Val, node: ast.Subscript) -> Val:
+        kind: ArrayType = array.type
+        parts = self.indices(node, kind)
+        if len(parts) == kind.ndim and all(isinstance(p, Val) for p in parts):
+            site = self.site(node, ast.unparse(node.value), "load")
+            index = "".join(f"{p.code}, " for p in parts)
+            out = self.temporary("v")
+            self.emit(f"{out} = load(rt, {array.code}, ({index}), {self.mask}, {site})")
+            return Val(out, kind.dtype)
+        return self.view(array, parts, node)
+
+    def view(self, array: Val, parts: list[Any], node: ast.Subscript) -> Val:
+        kind: ArrayType = array.type
+        codes, ndim = [], kind.ndim
+        for part in parts:
+            if isinstance(part, Val):
+                codes.append(part.code)
+                ndim -= 1
+                continue
+            bounds = []
+            for bound in (part.lower, part.upper, part.step):
+                value = None if bound is None else self.expression(bound)
+                if value is not None and not value.static and not typing.is_integer(value.type):
+                    self.fail(TypingError, node, "the bounds of a slice are integers")
+                absent = value is None or value.const is None
+                bounds.append("None" if absent or value is None else value.code)
+            if len(bounds) == 3 and bounds[2] != "None" and part.step is not None:
+                step = self.expression(part.step)
+                if step.known and step.const == 0:
+                    self.fail(TypingError, node, "the step of a slice cannot be 0")
+            codes.append(f"({', '.join(bounds)})")
+        site = self.site(node, ast.unparse(node.value), "view")
+        out = self.temporary("view")
+        index = "".join(f"{code}, " for code in codes)
+        self.emit(f"{out} = row(rt, {array.code}, ({index}), {self.mask}, {site})")
+        return Val(out, ArrayType(kind.dtype, ndim, kind.readonly))
+
+    def on_Call(self, node: ast.Call) -> Val:
+        from .calls import lower_call
+
+        return lower_call(self, node)
+
+
+_CONSTRUCTS = {
+    "ListComp": "a list comprehension", "SetComp": "a set comprehension",
+    "DictComp": "a dict comprehension", "GeneratorExp": "a generator expression",
+    "List": "a list", "Dict": "a dict", "Set": "a set", "Lambda": "a lambda",
+    "JoinedStr": "an f-string", "Await": "await", "Yield": "yield", "YieldFrom": "yield from",
+    "Starred": "a starred expression", "NamedExpr": "an assignment expression (:=)",
+    "Slice": "a slice here",
+}  # fmt: skip

@@ -1,0 +1,354 @@
+"""Kernels and device functions: what `@cuda.jit` makes of a function.
+
+A kernel is lowered once for each set of argument types, at its first launch with them; its globals
+are frozen then, as Numba does it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import typing
+from .arguments import Argument, bind
+from .errors import LaunchError, SimtError, SourceError, TypingError, at_line
+from .launch import Observer, Run, configuration
+from .program import Program, Val
+from .source import LiveScope, Scope, Source, TextScope, functions_in, source_of
+from .statements import Function
+from .typing import STATIC, ArrayType, Type
+
+
+class DeviceFunction:
+    """A function under `@cuda.jit(device=True)`: called by kernels, never launched."""
+
+    def __init__(self, source: Source, scope: Scope, py_func: Any = None) -> None:
+        self.source = source
+        self.scope = scope
+        self.py_func = py_func
+        self.__name__ = source.name
+        self.__doc__ = ast.get_docstring(source.tree)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise LaunchError(
+            f"{self.__name__} is a device function: kernels call it; the host cannot."
+        )
+
+    def __getitem__(self, config: Any) -> Any:
+        raise LaunchError(
+            f"{self.__name__} is a device function and cannot be launched. "
+            "Without device=True, @cuda.jit makes a kernel."
+        )
+
+    def __repr__(self) -> str:
+        return f"<device function {self.__name__}>"
+
+
+class Kernel:
+    """A function under `@cuda.jit`: `kernel[blocks, threads](*args)`."""
+
+    is_kernel = True
+
+    def __init__(
+        self,
+        source: Source,
+        scope: Scope,
+        py_func: Any = None,
+        signatures: Sequence[tuple[Type, ...]] = (),
+    ) -> None:
+        self.source = source
+        self.scope = scope
+        self.py_func = py_func
+        self.signatures = tuple(signatures)
+        self.name = source.name
+        self.parameters = [a.arg for a in source.tree.args.args]
+        self._programs: dict[tuple[Type, ...], Program] = {}
+        self.__name__ = source.name
+        self.__qualname__ = source.name
+        self.__doc__ = ast.get_docstring(source.tree)
+        self.__module__ = getattr(py_func, "__module__", "__main__")
+        if py_func is not None:
+            self.__wrapped__ = py_func
+
+    @classmethod
+    def from_source(
+        cls, text: str, name: str, constants: Mapping[str, Any] | None = None
+    ) -> Kernel:
+        """A kernel from source text alone; nothing of the text is run.
+
+        `constants` gives the values of global names; other functions of the text that are device
+        functions can be called.  Raises SourceError when the text or the kernel in it is not there.
+        """
+        module, functions = functions_in(text)
+        scope = TextScope(module, constants or {})
+        if name not in functions:
+            raise SourceError(f"there is no function {name} in the text.")
+        for other, source in functions.items():
+            if _says_device(source.tree):
+                scope.define(other, DeviceFunction(source, scope))
+        tree = functions[name].tree
+        if _says_device(tree) or not _says_jit(tree):
+            raise SourceError(f"{name} is not a kernel: it needs @cuda.jit above its def.")
+        return cls(functions[name], scope, signatures=_signatures_in(tree))
+
+    def __getitem__(self, config: Any) -> Launch:
+        if not isinstance(config, tuple) or not 2 <= len(config) <= 4:
+            raise LaunchError(
+                f"{self.name}[...] takes the number of blocks and the threads of a block: "
+                f"{self.name}[blocks, threads](...)."
+            )
+        return self.configure(*config)
+
+    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Launch:
+        """The same as kernel[griddim, blockdim, stream, sharedmem]."""
+        return Launch(self, griddim, blockdim)
+
+    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Launch:
+        """A 1-D launch of at least `ntasks` threads."""
+        threads = tpb or 128
+        return Launch(self, max(1, (ntasks + threads - 1) // threads), threads)
+
+    def __call__(self, *args: Any) -> None:
+        raise LaunchError(
+            f"{self.name} was called without a launch configuration.\n"
+            f"  Write {self.name}[blocks, threads](...), for example "
+            f"{self.name}[1, 32]({', '.join(self.parameters)})."
+        )
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}({', '.join(self.parameters)})>"
+
+    # -- lowering ----------------------------------------------------------------
+
+    def program(self, kinds: tuple[Type, ...]) -> Program:
+        """The generated program for these argument types."""
+        found = self._programs.get(kinds)
+        if found is None:
+            found = Program(self.name)
+            entry = found.fresh(f"kernel_{self.name}")
+            function = Function(found, self.source, self.scope, kernel=True)
+            values = [Val(name, kind, None) if kind is STATIC else Val(name, kind)
+                      for name, kind in zip(self.parameters, kinds, strict=True)]  # fmt: skip
+            function.lower(entry, values)
+            found.compile(entry)
+            self._programs[kinds] = found
+        return found
+
+    def generated(self, *args: Any) -> str:
+        """The NumPy source that a launch with these arguments runs."""
+        arguments = self.bind(args)
+        return self.program(tuple(a.kind for a in arguments)).text
+
+    def bind(self, args: Sequence[Any]) -> list[Argument]:
+        """Check and convert the arguments of a launch."""
+        if len(args) != len(self.parameters):
+            raise LaunchError(
+                f"{self.name} takes {len(self.parameters)} argument"
+                f"{'s' * (len(self.parameters) != 1)} ({', '.join(self.parameters)}), "
+                f"got {len(args)}."
+            )
+        wanted = self._wanted(args)
+        try:
+            return [
+                bind(name, value, k, wanted[k] if wanted else None)
+                for k, (name, value) in enumerate(zip(self.parameters, args, strict=True))
+            ]
+        except LaunchError as error:
+            raise LaunchError(f"{self.name}: {error}") from None
+
+    def _wanted(self, args: Sequence[Any]) -> tuple[Type, ...] | None:
+        """The explicit signature that fits, if the kernel was made with any."""
+        if not self.signatures:
+            return None
+        for signature in self.signatures:
+            if len(signature) == len(args) and all(
+                _fits(value, kind) for value, kind in zip(args, signature, strict=True)
+            ):
+                return signature
+        listed = "; ".join("(" + ", ".join(str(t) for t in s) + ")" for s in self.signatures)
+        got = ", ".join(_kind_of(value) for value in args)
+        raise LaunchError(
+            f"{self.name} was compiled for {listed} only, and was called with ({got}).\n"
+            "  Leave the signature out of @cuda.jit to let Numba choose it."
+        )
+
+    def run(
+        self, grid: Any, block: Any, args: Sequence[Any], observers: Sequence[Observer] = ()
+    ) -> Run:
+        """Launch with observers; returns the finished run."""
+        blocks, threads = configuration(grid, block)
+        arguments = self.bind(args)
+        program = self.program(tuple(a.kind for a in arguments))
+        values = {a.name: a.value for a in arguments if a.kind is not STATIC}
+        run = Run(program, blocks, threads, values, observers)
+        try:
+            run.execute()
+        except SimtError:
+            raise
+        except MemoryError:
+            raise LaunchError(f"{self.name}: this launch does not fit into memory.") from None
+        except Exception as error:
+            raise SimtError(
+                at_line(self.name, None, "", f"the simulator itself failed: {error!r}",
+                        "This is a fault of the simulator, not of your kernel. Please report it.")
+            ) from error  # fmt: skip
+        for argument in arguments:
+            argument.write_back()
+        return run
+
+
+class Launch:
+    """A kernel with its launch configuration, ready to be called."""
+
+    def __init__(self, kernel: Kernel, grid: Any, block: Any) -> None:
+        self.kernel = kernel
+        self.grid, self.block = configuration(grid, block)
+
+    def __call__(self, *args: Any) -> None:
+        try:
+            run = self.kernel.run(self.grid, self.block, args)
+        except SimtError as error:
+            if error.__cause__ is not None:
+                raise
+            raise error.with_traceback(None) from None
+        run.warn()
+
+    def __repr__(self) -> str:
+        return f"{self.kernel.name}[{self.grid}, {self.block}]"
+
+
+def run(
+    kernel: Any, grid: Any, block: Any, args: Sequence[Any],
+    observers: Sequence[Observer] = (), seed: int = 0,
+) -> Run:  # fmt: skip
+    """Launch a kernel in the simulator with observers, whatever backend it was made for."""
+    return as_kernel(kernel).run(grid, block, args, observers)
+
+
+def as_kernel(value: Any) -> Kernel:
+    """The simulator's kernel for `value`: one of ours, or one that numba.cuda.jit made."""
+    if isinstance(value, Kernel):
+        return value
+    if isinstance(value, Launch):
+        return value.kernel
+    fn = getattr(value, "py_func", None)
+    if fn is not None and callable(fn):
+        known: Kernel | None = getattr(fn, "_warpwise_kernel", None)
+        if known is None:
+            known = Kernel(source_of(fn), LiveScope(fn), fn)
+            fn._warpwise_kernel = known
+        return known
+    if callable(value) and hasattr(value, "__code__"):
+        raise TypeError(f"{value.__name__} is not a kernel: put @cuda.jit above its def.")
+    raise TypeError(f"a kernel is a function under @cuda.jit, not {type(value).__name__}.")
+
+
+def device_function_of(value: Any) -> DeviceFunction | None:
+    """The device function that numba's own `@cuda.jit(device=True)` made, if it is one."""
+    fn = getattr(value, "py_func", None)
+    options = getattr(value, "targetoptions", {})
+    if fn is None or not options.get("device"):
+        return None
+    known: DeviceFunction | None = getattr(fn, "_warpwise_device", None)
+    if known is None:
+        known = DeviceFunction(source_of(fn), LiveScope(fn), fn)
+        fn._warpwise_device = known
+    return known
+
+
+def jit(
+    func_or_sig: Any = None, device: bool = False, **options: Any
+) -> Any:  # options are the compiler's: fastmath, lineinfo, debug, opt, cache, max_registers...
+    """@cuda.jit: makes a Kernel, or with device=True a DeviceFunction."""
+    if func_or_sig is not None and callable(func_or_sig) and hasattr(func_or_sig, "__code__"):
+        return _make(func_or_sig, device, ())
+    signatures = () if func_or_sig is None else _normalise(func_or_sig)
+
+    def decorate(fn: Any) -> Any:
+        return _make(fn, device, signatures)
+
+    return decorate
+
+
+def _make(fn: Any, device: bool, signatures: Sequence[tuple[Type, ...]]) -> Any:
+    if isinstance(fn, (Kernel, DeviceFunction)):
+        raise LaunchError(f"{fn.__name__} has @cuda.jit twice; one is enough.")
+    source = source_of(fn)
+    if device:
+        return DeviceFunction(source, LiveScope(fn), fn)
+    for signature in signatures:
+        if len(signature) != len(source.tree.args.args):
+            raise TypingError(
+                f"{source.name} has {len(source.tree.args.args)} parameters, its signature "
+                f"{len(signature)} types."
+            )
+    return Kernel(source, LiveScope(fn), fn, signatures)
+
+
+def _normalise(given: Any) -> list[tuple[Type, ...]]:
+    """The argument types of explicit signatures: a string, a numba signature, or a list."""
+    from numba.core import sigutils
+
+    listed = given if isinstance(given, list) else [given]
+    found = []
+    for one in listed:
+        try:
+            args, result = sigutils.normalize_signature(one)
+        except Exception as error:
+            raise TypingError(f"@cuda.jit: {one!r} is no signature ({error}).") from None
+        if result is not None and str(result) != "none":
+            raise TypingError(
+                f"@cuda.jit: a kernel returns nothing, so {one} has to begin with void."
+            )
+        found.append(tuple(args))
+    return found
+
+
+def _fits(value: Any, kind: Type) -> bool:
+    dtype, ndim = getattr(kind, "dtype", None), getattr(kind, "ndim", None)
+    if ndim is not None:
+        if getattr(value, "ndim", None) != ndim or not hasattr(value, "dtype"):
+            return False
+        return bool(typing.numpy_dtype(dtype) == value.dtype)
+    return not hasattr(value, "shape") or getattr(value, "ndim", 1) == 0
+
+
+def _kind_of(value: Any) -> str:
+    if hasattr(value, "dtype") and getattr(value, "ndim", 0):
+        return str(ArrayType(typing.numba_type(value.dtype), value.ndim))
+    return type(value).__name__
+
+
+def _decorators(tree: ast.FunctionDef) -> list[tuple[str, ast.Call | None]]:
+    found = []
+    for node in tree.decorator_list:
+        call = node if isinstance(node, ast.Call) else None
+        found.append((ast.unparse(call.func if call else node), call))
+    return found
+
+
+def _says_jit(tree: ast.FunctionDef) -> bool:
+    return any(name.split(".")[-1] == "jit" for name, _ in _decorators(tree))
+
+
+def _says_device(tree: ast.FunctionDef) -> bool:
+    for name, call in _decorators(tree):
+        if name.split(".")[-1] == "jit" and call is not None:
+            for keyword in call.keywords:
+                if keyword.arg == "device" and getattr(keyword.value, "value", False):
+                    return True
+    return False
+
+
+def _signatures_in(tree: ast.FunctionDef) -> list[tuple[Type, ...]]:
+    """Explicit signatures written as string literals in the decorator of a text."""
+    for name, call in _decorators(tree):
+        if name.split(".")[-1] == "jit" and call is not None and call.args:
+            try:
+                return _normalise(ast.literal_eval(call.args[0]))
+            except ValueError:
+                raise SourceError(
+                    f"{tree.name}: the signature in @cuda.jit(...) has to be a string literal."
+                ) from None
+    return []

@@ -1,0 +1,289 @@
+"""Running a program over a grid, chunk by chunk.
+
+A chunk is as many whole blocks as make about 32k lanes: its arrays fit the cache, and the cost of
+one NumPy call is spread over many lanes.  Blocks go in linear order, so a run is deterministic.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from . import errors
+from .errors import LaunchError, SimtError
+from .program import Program
+from .values import ArrayRef, Mask, Value
+
+LANES = 32768
+WARP = 32
+
+#: Limits of every compute capability from 7.5 to 12.0.
+#: Source: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
+MAX_THREADS_PER_BLOCK = 1024
+MAX_BLOCK = (1024, 1024, 64)
+MAX_GRID = (2**31 - 1, 65535, 65535)
+
+Dim3 = tuple[int, int, int]
+
+
+class KernelNote(UserWarning):
+    """Something about a launch worth knowing that is not an error."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """`kind` is "negative_index" or "launch_dimension"; `text` is a finished sentence."""
+
+    kind: str
+    line: int
+    text: str
+
+
+class Observer(Protocol):
+    """A tool that listens to a run.  `at` are flat positions in `arr.root.buf`; positions, masks
+    and values broadcast to (blocks, threads) of the chunk, see `Run.lanes`."""
+
+    def begin(self, run: Run) -> None: ...
+    def load(self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value,
+             m: Mask, value: Value) -> None: ...  # fmt: skip
+    def store(self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value,
+              m: Mask, value: Value) -> None: ...  # fmt: skip
+    def end(self, run: Run) -> None: ...
+
+
+@dataclass
+class _Fault:
+    """Bad accesses at one site: threads of earlier chunks, of this chunk, and the first one."""
+
+    array: ArrayRef
+    index: tuple[int, ...]
+    shape: tuple[int, ...]
+    thread: int  # linear over the launch
+    count: int = 0
+    here: Any = field(default=None)
+
+
+class Run:
+    """One launch.  Generated source reads its attributes: `threadIdx_x`, `grid_x`, `laneid`..."""
+
+    def __init__(
+        self,
+        program: Program,
+        grid: Dim3,
+        block: Dim3,
+        arguments: Mapping[str, Any],
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        self.program = program
+        self.arguments = dict(arguments)
+        self.grid = grid
+        self.block = block
+        self.observers = tuple(observers)
+        self.notes: list[Note] = []
+        self.watch_stores = 0
+        self.memory_changed = False
+        self.threads_per_block = block[0] * block[1] * block[2]
+        self.blocks = grid[0] * grid[1] * grid[2]
+        self.threads = self.threads_per_block * self.blocks
+        self.first_block = 0
+        self.blocks_here = 0
+        self._faults: dict[int, _Fault] = {}
+        self._set_constants()
+
+    # -- what generated source reads -------------------------------------------
+
+    def _set_constants(self) -> None:
+        for axis, blocks, threads in zip("xyz", self.grid, self.block, strict=True):
+            setattr(self, f"gridDim_{axis}", np.int32(blocks))
+            setattr(self, f"blockDim_{axis}", np.int32(threads))
+            setattr(self, f"gridsize_{axis}", np.int64(blocks * threads))
+        n = self.threads_per_block
+        linear = np.arange(n, dtype=np.int32).reshape(1, n)
+        self._axes("threadIdx", linear, self.block)
+        self.laneid = linear % np.int32(WARP) if n > 1 else np.int32(0)
+
+    def _axes(self, name: str, linear: Any, extents: Dim3) -> None:
+        """The x, y, z coordinates of linear numbers; a scalar 0 along an axis of extent 1."""
+        rest = linear if linear.size > 1 else linear.reshape(-1)[0]
+        for axis, extent in zip("xyz", extents, strict=True):
+            value = np.int32(0) if extent == 1 else (rest % extent).astype(np.int32)
+            setattr(self, f"{name}_{axis}", value)
+            rest = rest // extent
+
+    def _enter(self, first: int, count: int) -> None:
+        self.first_block, self.blocks_here = first, count
+        linear = np.arange(first, first + count, dtype=np.int64).reshape(count, 1)
+        self._axes("blockIdx", linear, self.grid)
+        for axis in "xyz":
+            self.__dict__.pop(f"grid_{axis}", None)
+
+    def _grid(self, axis: str) -> Value:
+        here = vars(self)
+        block = here[f"blockIdx_{axis}"].astype(np.int64) * int(here[f"blockDim_{axis}"])
+        return block + here[f"threadIdx_{axis}"]
+
+    @cached_property
+    def grid_x(self) -> Value:
+        return self._grid("x")
+
+    @cached_property
+    def grid_y(self) -> Value:
+        return self._grid("y")
+
+    @cached_property
+    def grid_z(self) -> Value:
+        return self._grid("z")
+
+    @property
+    def lanes(self) -> tuple[int, int]:
+        """(blocks, threads) of the chunk that is running."""
+        return self.blocks_here, self.threads_per_block
+
+    # -- running ---------------------------------------------------------------
+
+    def execute(self) -> None:
+        """Run every block; raises the first SimtError."""
+        entry = self.program.entry
+        assert entry is not None
+        values = self.arguments.values()
+        step = max(1, LANES // self.threads_per_block)
+        for observer in self.observers:
+            observer.begin(self)
+        with np.errstate(all="ignore"):
+            for first in range(0, self.blocks, step):
+                self._enter(first, min(step, self.blocks - first))
+                try:
+                    entry(self, True, *values)
+                except SimtError:
+                    self._raise_faults()
+                    raise
+                self._end_chunk()
+        self._raise_faults()
+        for observer in self.observers:
+            observer.end(self)
+        self._check_dimensions()
+
+    def _end_chunk(self) -> None:
+        for fault in self._faults.values():
+            if fault.here is not None:
+                fault.count += int(np.broadcast_to(fault.here, self.lanes).sum())
+                fault.here = None
+
+    def out_of_bounds(self, site: int, arr: ArrayRef, index: tuple[Value, ...], bad: Value) -> None:
+        """Remember lanes with a bad index."""
+        bad = np.broadcast_to(bad, self.lanes)
+        lane = int(np.argmax(bad))
+        thread = self.first_block * self.threads_per_block + lane
+        fault = self._faults.get(site)
+        if fault is None or (fault.count == 0 and thread < fault.thread):
+            at = np.unravel_index(lane, self.lanes)
+            here = None if fault is None else fault.here
+            self._faults[site] = fault = _Fault(
+                arr, _at(index, at, self.lanes), _at(arr.shape, at, self.lanes), thread, 0, here
+            )
+        fault.here = bad if fault.here is None else fault.here | bad
+
+    def _raise_faults(self) -> None:
+        self._end_chunk()
+        for number, fault in self._faults.items():
+            site = self.program.sites[number]
+            block, thread = divmod(fault.thread, self.threads_per_block)
+            raise errors.out_of_bounds(
+                kernel=site.function, array=site.array, op=site.op, index=fault.index,
+                shape=fault.shape, block=unravel(block, self.grid),
+                thread=unravel(thread, self.block), count=fault.count,
+                threads_in_launch=self.threads, line=site.line, line_text=site.line_text,
+            )  # fmt: skip
+
+    # -- notes -----------------------------------------------------------------
+
+    def note_negative(self, site: int, arr: ArrayRef, axis: int) -> None:
+        """A negative index counts from the end, on a GPU too; rarely meant."""
+        place = self.program.sites[site]
+        text = (
+            f"{place.function}, line {place.line}: a negative index into {place.array} was used; "
+            f"it counts from the end, here and on a GPU.\n  {place.line_text}"
+        )
+        self._note(Note("negative_index", place.line, text))
+
+    def _check_dimensions(self) -> None:
+        used = 3 if self.grid[2] * self.block[2] > 1 else 0
+        used = used or (2 if self.grid[1] * self.block[1] > 1 else 1)
+        for name, ndim, line, line_text in self.program.notes:
+            if ndim < used:
+                text = (
+                    f"{self.program.name}, line {line}: cuda.{name}({ndim}) numbers the threads "
+                    f"along {ndim} dimension{'s' * (ndim > 1)}, but the launch has {used}; threads "
+                    f"that differ only in {'yz'[ndim - 1 : used - 1]} get the same number.\n"
+                    f"  {line_text}"
+                )
+                self._note(Note("launch_dimension", line, text))
+
+    def _note(self, note: Note) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
+
+    def warn(self) -> None:
+        """Show the notes as Python warnings."""
+        for note in self.notes:
+            warnings.warn(note.text, KernelNote, stacklevel=4)
+
+
+def _at(values: Sequence[Any], at: Any, lanes: tuple[int, int]) -> tuple[int, ...]:
+    return tuple(int(np.broadcast_to(v, lanes)[at]) for v in values)
+
+
+def unravel(linear: int, extents: Dim3) -> Dim3:
+    """Linear number -> (x, y, z), x fastest, as CUDA numbers threads and blocks."""
+    x, rest = linear % extents[0], linear // extents[0]
+    return x, rest % extents[1], rest // extents[1]
+
+
+def dim3(value: Any, what: str, limits: Dim3) -> Dim3:
+    """Check one half of a launch configuration: an integer or a tuple of one to three."""
+    parts = value if isinstance(value, (tuple, list)) else (value,)
+    if not 1 <= len(parts) <= 3:
+        raise LaunchError(f"{what} has one to three dimensions, got {len(parts)}: {value}")
+    sizes = []
+    for axis, part in zip("xyz", parts, strict=False):
+        if isinstance(part, (float, np.floating)):
+            raise LaunchError(
+                f"{what} has to be made of integers, got {part!r}. A division with / gives a float: "
+                "use (n + threads - 1) // threads."
+            )
+        if isinstance(part, bool) or not hasattr(part, "__index__"):
+            raise LaunchError(f"{what} has to be made of integers, got {part!r}")
+        n = part.__index__()
+        if n < 1:
+            raise LaunchError(
+                f"{what} is {value}: there is nothing to run. Every dimension is at least 1"
+                + ("; for an empty array, skip the launch." if n == 0 else ".")
+            )
+        limit = limits["xyz".index(axis)]
+        if n > limit:
+            raise LaunchError(f"{what} is {value}: at most {limit:,} along {axis}.")
+        sizes.append(n)
+    sizes += [1] * (3 - len(sizes))
+    return sizes[0], sizes[1], sizes[2]
+
+
+def configuration(grid: Any, block: Any) -> tuple[Dim3, Dim3]:
+    """Check kernel[grid, block]."""
+    blocks = dim3(grid, "the number of blocks", MAX_GRID)
+    # The total is checked first: its message is the one that helps.
+    parts = block if isinstance(block, (tuple, list)) else (block,)
+    if all(hasattr(p, "__index__") and not isinstance(p, bool) for p in parts) and parts:
+        total = 1
+        for p in parts:
+            total *= p.__index__()
+        if total > MAX_THREADS_PER_BLOCK:
+            raise LaunchError(
+                f"a block of {block} has {total:,} threads; a GPU allows {MAX_THREADS_PER_BLOCK:,} "
+                "at most. Use smaller blocks and more of them."
+            )
+    return blocks, dim3(block, "the block", MAX_BLOCK)

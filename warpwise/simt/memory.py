@@ -1,0 +1,107 @@
+"""Loads and stores: bounds, Numba's negative indices, observers.
+
+Element addresses are flat positions in a root's buffer.  Lanes with a bad index are reported to the
+run, take no part in the access, and read zero; the run stops at its end with the first report.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .values import I64, ArrayRef, Mask, Value, minus
+
+Run = Any  # launch.Chunk; named loosely to keep the import one-way
+
+
+def position(
+    run: Run, arr: ArrayRef, index: tuple[Value, ...], m: Mask, site: int
+) -> tuple[Value, Mask]:
+    """Flat position of arr[index] for each lane, and the mask without lanes out of bounds."""
+    where = arr.offset
+    checked = []
+    for axis, i in enumerate(index):
+        i, m = _in_range(run, arr, index, axis, i, m, site)
+        if m is False:
+            return None, False
+        checked.append(i)
+    for i, stride in zip(checked, arr.strides, strict=True):
+        where = where + (i if stride == 1 else i * stride)
+    return where, m
+
+
+def _in_range(
+    run: Run, arr: ArrayRef, index: tuple[Value, ...], axis: int, i: Value, m: Mask, site: int
+) -> tuple[Value, Mask]:
+    n = arr.shape[axis]
+    if i.dtype is not I64:
+        if i.dtype == np.uint64 and i.size and i.max() > np.uint64(2**63 - 1):
+            # Beyond every array; keep it beyond after the change of sign.
+            i = np.minimum(i, np.uint64(2**63 - 1))
+        i = i.astype(I64)
+    if i.ndim == 0 and np.ndim(n) == 0:
+        if 0 <= i < n:
+            return i, m
+    elif i.size == 0 or (i.min() >= 0 and (i < n).all()):
+        return i, m
+    bad = (i < -n) | (i >= n)
+    bad = (bad if m is True else m & bad) if bad.any() else False
+    if bad is not False and bad.any():
+        run.out_of_bounds(site, arr, index, bad)
+        m = minus(m, bad if bad.ndim else True)
+        if m is False:
+            return i, m
+    negative = i < 0
+    if negative.any():
+        if (negative if m is True else m & negative).any():
+            run.note_negative(site, arr, axis)
+        i = i + np.where(negative, n, 0)
+    # Lanes that take no part may hold anything: give them a position that exists.
+    return np.where(m, i, 0) if m is not True else i, m
+
+
+def load(run: Run, arr: ArrayRef, index: tuple[Value, ...], m: Mask, site: int) -> Value:
+    """arr[index] for the lanes of m."""
+    at, m = position(run, arr, index, m, site)
+    if m is False or arr.root.buf.size == 0:
+        return arr.root.buf.dtype.type(0)
+    # take() copies; with a scalar position it gives a NumPy scalar, as a uniform value should be.
+    got = arr.root.buf.take(at) if np.ndim(at) else arr.root.buf[at]
+    if run.observers:
+        for observer in run.observers:
+            observer.load(run, site, arr, index, at, m, got)
+    return got
+
+
+def store(
+    run: Run, arr: ArrayRef, index: tuple[Value, ...], value: Value, m: Mask, site: int
+) -> None:
+    """arr[index] = value for the lanes of m.  When lanes of one launch store to one element, the
+    last in thread order wins; on a GPU any of them may."""
+    at, m = position(run, arr, index, m, site)
+    if m is False:
+        return
+    buf = arr.root.writable()
+    before = buf.copy() if run.watch_stores else None
+    scatter(buf, at, value, m)
+    if before is not None and not np.array_equal(before, buf, equal_nan=buf.dtype.kind in "fc"):
+        run.memory_changed = True
+    if run.observers:
+        for observer in run.observers:
+            observer.store(run, site, arr, index, at, m, value)
+
+
+def scatter(buf: Any, at: Value, value: Value, m: Mask) -> None:
+    """buf[at] = value under a mask, in lane order."""
+    if m is True:
+        if np.ndim(value) > 0 and np.shape(at) != value.shape:
+            at, value = np.broadcast_arrays(at, value)
+        buf[at] = value
+        return
+    shape = np.broadcast_shapes(np.shape(at), np.shape(value), m.shape)
+    chosen = m if m.shape == shape else np.broadcast_to(m, shape)
+    at = at[chosen] if np.shape(at) == shape else np.broadcast_to(at, shape)[chosen]
+    if np.ndim(value):
+        value = (value if value.shape == shape else np.broadcast_to(value, shape))[chosen]
+    buf[at] = value

@@ -1,0 +1,161 @@
+"""What each operator and function computes, given operands already cast to its signature.
+
+NumPy agrees with compiled CUDA code on most of this; the functions below are where it does not.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+Value = Any
+
+#: AST operator name -> (Python operator that Numba resolves, infix text or None for a helper)
+BINARY: dict[str, tuple[Callable[..., Any], str]] = {
+    "Add": (operator.add, "+"),
+    "Sub": (operator.sub, "-"),
+    "Mult": (operator.mul, "*"),
+    "Div": (operator.truediv, "/"),
+    "FloorDiv": (operator.floordiv, "//"),
+    "Mod": (operator.mod, "%"),
+    "Pow": (operator.pow, "**"),
+    "LShift": (operator.lshift, "<<"),
+    "RShift": (operator.rshift, ">>"),
+    "BitAnd": (operator.and_, "&"),
+    "BitOr": (operator.or_, "|"),
+    "BitXor": (operator.xor, "^"),
+}
+
+COMPARE: dict[str, tuple[Callable[..., Any], str]] = {
+    "Lt": (operator.lt, "<"),
+    "LtE": (operator.le, "<="),
+    "Gt": (operator.gt, ">"),
+    "GtE": (operator.ge, ">="),
+    "Eq": (operator.eq, "=="),
+    "NotEq": (operator.ne, "!="),
+}
+
+
+def to_integer(x: Value, dtype: np.dtype[Any]) -> Value:
+    """float -> integer as PTX's cvt.rzi does it: toward zero, saturating, NaN becomes 0.
+
+    Source: PTX ISA, cvt: "clamped to the nearest value" for out-of-range inputs, and NaN -> 0.
+    """
+    wide = np.dtype(np.uint64) if dtype == np.uint64 else np.dtype(np.int64)
+    info = np.iinfo(dtype if dtype.itemsize >= 4 else wide)
+    truncated = np.trunc(x.astype(np.float64))
+    low, high = float(info.min), float(info.max)
+    inside = (
+        (truncated >= low)
+        & (truncated <= high)
+        & (truncated < 2.0**63 if info.bits == 64 and info.min < 0 else truncated < 2.0**64)
+    )
+    if inside.all():
+        return truncated.astype(wide).astype(dtype)
+    whole = np.where(inside, truncated, 0.0).astype(wide)
+    whole = np.where(truncated >= high, wide.type(info.max), whole)
+    whole = np.where(truncated <= low, wide.type(info.min), whole)
+    return np.where(inside | ~np.isnan(truncated), whole, wide.type(0)).astype(dtype)[()]
+
+
+def power(a: Value, b: Value) -> Value:
+    """a ** b.  Numba raises integers by squaring; a negative exponent gives 0 (or +-1)."""
+    if a.dtype.kind in "iu" and b.dtype.kind in "iu":
+        positive = np.where(b < 0, 0, b).astype(b.dtype)
+        result = np.power(a, positive)
+        if b.dtype.kind == "i" and np.any(b < 0):
+            sign = np.where(b % 2 == 0, a * a, a)  # only read where |a| is 1
+            inverse = np.where((a == 1) | (a == -1), sign, 0)
+            inverse = np.where(a == 0, np.iinfo(result.dtype).min, inverse)
+            result = np.where(b < 0, inverse, result).astype(result.dtype)
+        return result[()]
+    if b.dtype.kind in "iu":  # float ** integer: the compiler's powi keeps the float's type
+        return np.power(a, b.astype(a.dtype))
+    return np.power(a, b)
+
+
+def shift_left(a: Value, b: Value) -> Value:
+    """a << b; PTX clamps the distance, so 64 and more give 0."""
+    return np.left_shift(a, np.minimum(b, 64).astype(a.dtype))
+
+
+def shift_right(a: Value, b: Value) -> Value:
+    """a >> b; arithmetic for signed a, distance clamped as in PTX."""
+    return np.right_shift(a, np.minimum(b, 63 if a.dtype.kind == "i" else 64).astype(a.dtype))
+
+
+def remainder(x: Value, y: Value) -> Value:
+    """IEEE 754 remainder: x minus y times the nearest integer (ties to even) to x / y."""
+    y = np.abs(y)
+    r = np.fmod(x, y)
+    twice = 2 * np.abs(r)
+    odd = np.abs(np.fmod(x, 2 * y)) >= y
+    return np.where((twice > y) | ((twice == y) & odd), r - np.copysign(y, r), r)[()]
+
+
+def round_digits(x: Value, digits: Value) -> Value:
+    """round(x, digits): scale, round half to even, scale back."""
+    scale = np.power(x.dtype.type(10), np.abs(digits).astype(x.dtype))
+    up = np.rint(x * scale) / scale
+    down = np.rint(x / scale) * scale
+    rounded = np.where(digits >= 0, up, down).astype(x.dtype)
+    return np.where(np.isfinite(x * scale), rounded, x)[()]
+
+
+def _slow(name: str) -> Callable[[Value], Value]:
+    """math functions NumPy lacks, compiled at their first use and kept on disk."""
+
+    def call(x: Value) -> Value:
+        return _compiled(name)(x).astype(x.dtype)
+
+    return call
+
+
+@cache
+def _compiled(name: str) -> Any:
+    import numba
+
+    functions = {"erf": _erf, "erfc": _erfc, "gamma": _gamma, "lgamma": _lgamma}
+    return numba.vectorize(["float64(float64)"], cache=True)(functions[name])
+
+
+def _erf(x: float) -> float:
+    return math.erf(x)
+
+
+def _erfc(x: float) -> float:
+    return math.erfc(x)
+
+
+def _gamma(x: float) -> float:
+    return math.gamma(x)
+
+
+def _lgamma(x: float) -> float:
+    return math.lgamma(x)
+
+
+#: math.<name> -> implementation over NumPy values of the signature's argument type
+MATH: dict[str, Callable[..., Value]] = {
+    "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh,
+    "atan": np.arctan, "atanh": np.arctanh, "atan2": np.arctan2, "cos": np.cos, "cosh": np.cosh,
+    "sin": np.sin, "sinh": np.sinh, "tan": np.tan, "tanh": np.tanh, "hypot": np.hypot,
+    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
+    "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt, "fabs": np.fabs, "floor": np.floor,
+    "ceil": np.ceil, "trunc": np.trunc, "copysign": np.copysign, "fmod": np.fmod,
+    "pow": power, "ldexp": np.ldexp, "nextafter": np.nextafter, "degrees": np.degrees,
+    "radians": np.radians, "remainder": remainder, "isnan": np.isnan, "isinf": np.isinf,
+    "isfinite": np.isfinite, "erf": _slow("erf"), "erfc": _slow("erfc"), "gamma": _slow("gamma"),
+    "lgamma": _slow("lgamma"),
+}  # fmt: skip
+
+#: math functions with two results -> NumPy function with the results in math's order
+MATH_PAIRS: dict[str, Callable[[Value], tuple[Value, Value]]] = {
+    "frexp": np.frexp,
+    "modf": np.modf,
+}

@@ -1,0 +1,143 @@
+"""The generated program of one kernel for one set of argument types.
+
+Glossary
+    Val      a value while lowering: a piece of Python source, its type, its constant if known
+    Var      what a name holds at one point of the function
+    Site     one place in the source that touches memory; the run reports by site number
+    Program  everything the generated source needs: functions, constants, sites
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from . import ops, runtime, typing
+from .typing import STATIC, ArrayType, TupleType, Type
+
+#: Lines of generated source; a nested list is a block that is filled in later, same indentation.
+Lines = list[Any]
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Any = _Missing()
+
+
+@dataclass(frozen=True)
+class Val:
+    """`code` evaluates to the value; `const` is the NumPy scalar or static object, if known."""
+
+    code: str
+    type: Type
+    const: Any = MISSING
+
+    @property
+    def known(self) -> bool:
+        return self.const is not MISSING
+
+    @property
+    def static(self) -> bool:
+        return self.type is STATIC
+
+
+@dataclass(frozen=True)
+class Var:
+    """The type of a name here, and its object when that is static."""
+
+    type: Type
+    const: Any = MISSING
+    sure: bool = True  # False when some path leads here without an assignment
+
+
+@dataclass(frozen=True)
+class Site:
+    """A load or store: function, line, array expression as the learner wrote it."""
+
+    function: str
+    line: int
+    line_text: str
+    array: str
+    op: str
+
+
+@dataclass
+class Program:
+    """Collects the generated functions.  `entry` is filled when the source is compiled."""
+
+    name: str
+    functions: list[Lines] = field(default_factory=list)
+    constants: dict[str, Any] = field(default_factory=dict)
+    sites: list[Site] = field(default_factory=list)
+    notes: list[Any] = field(default_factory=list)
+    specialised: dict[Any, tuple[str, Type]] = field(default_factory=dict)
+    in_progress: list[Any] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    text: str = ""
+    entry: Callable[..., Any] | None = None
+
+    def constant(self, value: Any) -> str:
+        """A name for a NumPy scalar or a static object, the same for the same value."""
+        if isinstance(value, np.generic):
+            label = re.sub(r"\W", "_", str(value).replace("-", "m").replace(".", "p"))
+            name = f"{value.dtype.name}_{label}"
+        elif isinstance(value, np.dtype):
+            name = f"dtype_{value.name}"
+        else:
+            name = f"object_{len(self.constants)}"
+        self.constants.setdefault(name, value)
+        return name
+
+    def site(self, site: Site) -> int:
+        """Number of a new site."""
+        self.sites.append(site)
+        return len(self.sites) - 1
+
+    def fresh(self, stem: str) -> str:
+        """A function name no other generated function has."""
+        name, n = stem, 2
+        while name in self.names:
+            name, n = f"{stem}_{n}", n + 1
+        self.names.add(name)
+        return name
+
+    def compile(self, entry: str) -> None:
+        """Turn the collected lines into a callable; `text` is the readable source."""
+        parts: list[str] = []
+        for lines in self.functions:
+            _flatten(lines, parts)
+            parts.append("")
+        self.text = "\n".join(parts)
+        namespace: dict[str, Any] = {**vars(runtime), **vars(ops), **self.constants, "np": np}
+        code = compile(self.text, f"<generated {self.name}>", "exec")
+        exec(code, namespace)
+        self.entry = namespace[entry]
+
+
+def _flatten(lines: Lines, out: list[str]) -> None:
+    for line in lines:
+        if isinstance(line, list):
+            _flatten(line, out)
+        else:
+            out.append(line)
+
+
+def describe(t: Type) -> str:
+    """A type as a reader would say it."""
+    if isinstance(t, (ArrayType, TupleType)):
+        return str(t)
+    return "a compile-time object" if t is STATIC else str(t)
+
+
+def same_type(a: Type, b: Type) -> Type | None:
+    """typing.unify, with static objects refused."""
+    if a is STATIC or b is STATIC:
+        return None
+    return typing.unify(a, b)

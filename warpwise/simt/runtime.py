@@ -1,0 +1,211 @@
+"""What generated source calls: the names in here are its vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .errors import LivelockError, UnsupportedError, at_line
+from .memory import load, store
+from .values import (
+    I64,
+    ArrayRef,
+    Mask,
+    Value,
+    any_lane,
+    both,
+    minus,
+    select,
+    split,
+)
+from .values import (
+    blend as _blend,
+)
+
+__all__ = [
+    "I64", "ArrayRef", "LaneRange", "Spin", "any_lane", "assign", "both", "bound", "load", "logical_and",
+    "logical_or", "minus", "pick", "row", "select", "split", "store", "transposed",
+]  # fmt: skip
+
+
+def assign(m: Mask, new: Value, old: Value, full: Mask) -> Value:
+    """The value of a variable after `name = new` for the lanes of m.
+
+    `full` is the mask of all lanes still in the function: when m is that very mask, or the
+    variable has no value yet, there is nothing to keep.
+    """
+    if m is True or m is full or old is None:
+        return new
+    if m is False:
+        return old
+    if isinstance(new, tuple):
+        return tuple(assign(m, a, b, full) for a, b in zip(new, old, strict=True))
+    return _blend(m, new, old)
+
+
+def bound(value: Value, name: str, where: str) -> Value:
+    """A variable that some path leaves without a value."""
+    if value is None:
+        raise UnsupportedError(
+            f"{name} is read, but no thread has given it a value\n  {where}\n"
+            f"  Assign to {name} before the branch or loop that may be skipped."
+        )
+    return value
+
+
+class LaneRange:
+    """range() for many lanes.  Iterates over the loop variable; `mask` holds the lanes still in
+    the loop, and the body may make it smaller."""
+
+    def __init__(self, start: Value, stop: Value, step: Value, mask: Mask, where: str) -> None:
+        if np.any(step == 0):
+            raise UnsupportedError(f"range() with a step of 0 never ends\n  {where}")
+        self.start, self.stop, self.step, self.mask = start, stop, step, mask
+
+    def __iter__(self) -> Iterator[Value]:
+        if self.start.ndim == 0 and self.stop.ndim == 0 and self.step.ndim == 0:
+            return self._uniform()
+        return self._per_lane()
+
+    def _uniform(self) -> Iterator[Value]:
+        dtype = self.start.dtype
+        trip = range(int(self.start), int(self.stop), int(self.step))
+        for at in range(0, len(trip), 4096):
+            part = trip[at : at + 4096]
+            # NumPy scalars of the loop's type, made 4096 at a time.
+            for value in np.arange(part.start, part.stop, part.step).astype(dtype):
+                yield value
+                if self.mask is False:
+                    return
+
+    def _per_lane(self) -> Iterator[Value]:
+        value = self.start
+        while True:
+            upward = self.step > 0
+            inside = select(upward, value < self.stop, value > self.stop)
+            self.mask, _ = split(self.mask, inside)
+            if self.mask is False:
+                return
+            yield value
+            if self.mask is False:
+                return
+            value = value + self.step
+
+
+class Spin:
+    """Finds a `while` that can never end: one whole iteration in which no variable of the loop, no
+    mask and no memory changed.  Looks at one iteration in 4096, so it costs nothing to speak of."""
+
+    EVERY = 4096
+
+    def __init__(self, run: Any, where: str) -> None:
+        self._run = run
+        self._where = where
+        self._count = 0
+        self._seen: tuple[Any, ...] | None = None
+        self._changes = 0
+
+    def tick(self, state: tuple[Any, ...]) -> None:
+        """Called at the end of each iteration with the loop's variables and masks."""
+        self._count += 1
+        if self._seen is not None:
+            same = all(_same(a, b) for a, b in zip(self._seen, state, strict=True))
+            changed = self._run.memory_changed
+            self._seen = None
+            self._run.watch_stores -= 1
+            if same and not changed:
+                raise LivelockError(self._where)
+        elif self._count % self.EVERY == 0:
+            self._seen = state
+            self._run.watch_stores += 1
+            self._run.memory_changed = False
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if a is None or b is None or isinstance(a, bool) or isinstance(b, bool):
+        return False
+    if isinstance(a, tuple):
+        return all(_same(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, ArrayRef):
+        return a.root is b.root and _same(a.offset, b.offset)
+    return np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+
+
+def logical_and(a: Value, b: Value) -> Value:
+    """`a and b` of two bools that were both computed."""
+    return a & b
+
+
+def logical_or(a: Value, b: Value) -> Value:
+    """`a or b` of two bools that were both computed."""
+    return a | b
+
+
+def pick(items: tuple[Value, ...], index: Value, where: str) -> Value:
+    """items[index] of a tuple whose items have one type."""
+    n = len(items)
+    index = np.where(index < 0, index + n, index)[()]
+    if np.any((index < 0) | (index >= n)):
+        raise UnsupportedError(f"a tuple of {n} items was indexed beyond its end\n  {where}")
+    return items[int(index)] if index.ndim == 0 else np.choose(index, items)
+
+
+def row(run: Any, arr: ArrayRef, index: tuple[Any, ...], m: Mask, site: int) -> ArrayRef:
+    """A view: each index is a value (drops its axis) or (start, stop, step) with None for gaps."""
+    from .memory import _in_range
+
+    offset = arr.offset
+    shape: list[Any] = []
+    strides: list[Any] = []
+    full = index + ((None, None, None),) * (arr.ndim - len(index))
+    values = tuple(i if not isinstance(i, tuple) else np.int64(0) for i in full)
+    for axis, i in enumerate(full):
+        n, stride = arr.shape[axis], arr.strides[axis]
+        if isinstance(i, tuple):
+            start, length, step = _slice(i, np.int64(n))
+            offset = offset + start * stride
+            shape.append(length)
+            strides.append(stride * step)
+        else:
+            i, m = _in_range(run, arr, values, axis, i, m, site)
+            if m is False:
+                i = np.int64(0)
+            offset = offset + i * stride
+    return ArrayRef(arr.root, arr.name, offset, tuple(shape), tuple(strides))
+
+
+def _slice(s: tuple[Any, Any, Any], n: Value) -> tuple[Value, Value, Value]:
+    """start, length, step of a slice over n elements, with Python's clamping, for all lanes."""
+    start, stop, step = s
+    step = np.int64(1) if step is None else step.astype(I64)
+    upward = step > 0
+    low, high = select(upward, np.int64(0), np.int64(-1)), select(upward, n, n - 1)
+    start = select(upward, np.int64(0), n - 1) if start is None else _clamp(start, n, low, high)
+    stop = select(upward, n, np.int64(-1)) if stop is None else _clamp(stop, n, low, high)
+    span = select(upward, stop - start, start - stop)
+    length = np.maximum((span + np.abs(step) - 1) // np.abs(step), 0)
+    return start, length, step
+
+
+def _clamp(i: Value, n: Value, low: Value, high: Value) -> Value:
+    i = i.astype(I64)
+    i = i + select(i < 0, n, np.int64(0))
+    return np.minimum(np.maximum(i, low), high)
+
+
+def transposed(arr: ArrayRef) -> ArrayRef:
+    """arr.T"""
+    return ArrayRef(arr.root, arr.name, arr.offset, arr.shape[::-1], arr.strides[::-1])
+
+
+def livelock(kernel: str, line: int, line_text: str) -> str:
+    """The text of a LivelockError."""
+    return at_line(
+        kernel, line, line_text, "this loop never ends",
+        "A whole iteration changed no variable of the loop and no memory, so no later one will. "
+        "Change what the condition tests.",
+    )  # fmt: skip

@@ -1,0 +1,201 @@
+"""Where a kernel's text comes from, and what the names in it mean.
+
+Glossary
+    Source   the text of one function with its place: file or cell, first line, syntax tree
+    Scope    name -> Python object: the function's globals and closure, or, for a kernel that
+             exists only as text, a closed list of modules and constants
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import math
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+from .errors import SourceError
+
+
+class Scope(Protocol):
+    """Looks up a global name; KeyError when there is none."""
+
+    def lookup(self, name: str) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of one function.  Lines count in the reader's file or cell, from 1."""
+
+    name: str
+    filename: str
+    first_line: int
+    text: str
+    tree: ast.FunctionDef
+
+    def line_text(self, line: int) -> str:
+        """The text of a line of the file, stripped; empty outside the function."""
+        lines = self.text.splitlines()
+        at = line - self.first_line
+        return lines[at].strip() if 0 <= at < len(lines) else ""
+
+
+class LiveScope:
+    """The globals and the closure of a Python function, read at the time of the look-up."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self._fn = fn
+
+    def lookup(self, name: str) -> Any:
+        code = self._fn.__code__
+        if name in code.co_freevars:
+            cell = (self._fn.__closure__ or ())[code.co_freevars.index(name)]
+            try:
+                return cell.cell_contents
+            except ValueError:
+                raise KeyError(name) from None
+        if name in self._fn.__globals__:
+            return self._fn.__globals__[name]
+        return getattr_or_key_error(builtins, name)
+
+
+class TextScope:
+    """Names of a kernel that exists only as text: constants, known modules, its own imports.
+
+    Nothing of the text is run.  An import of anything but these modules is refused.
+    """
+
+    MODULES = ("warpwise", "numba", "numba.cuda", "numba.types", "numpy", "math")
+
+    def __init__(self, module: ast.Module, constants: Mapping[str, Any]) -> None:
+        self._names: dict[str, Any] = dict(_default_names())
+        for node in module.body:
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    if alias.name in self.MODULES and alias.name != "warpwise":
+                        top = alias.name if alias.asname else alias.name.split(".")[0]
+                        self._names[alias.asname or top] = _module(top)
+            elif isinstance(node, ast.ImportFrom) and node.module in self.MODULES:
+                for alias in node.names:
+                    value = getattr(_module(node.module), alias.name, None)
+                    if value is not None:
+                        self._names[alias.asname or alias.name] = value
+        self._names.update(constants)
+
+    def define(self, name: str, value: Any) -> None:
+        """Add a device function of the same text."""
+        self._names[name] = value
+
+    def lookup(self, name: str) -> Any:
+        if name in self._names:
+            return self._names[name]
+        if name in _BUILTINS:
+            return _BUILTINS[name]
+        raise KeyError(name)
+
+
+# What a kernel may call of Python's own; the rest of `builtins` stays out of reach of a text.
+_BUILTINS = {
+    name: getattr(builtins, name)
+    for name in [
+        "abs",
+        "bool",
+        "complex",
+        "divmod",
+        "enumerate",
+        "float",
+        "int",
+        "len",
+        "max",
+        "min",
+        "pow",
+        "print",
+        "range",
+        "round",
+        "sum",
+        "tuple",
+        "zip",
+    ]
+}
+
+
+def _default_names() -> dict[str, Any]:
+    import numba
+    import numpy as np
+
+    return {"cuda": _module("numba.cuda"), "math": math, "np": np, "numpy": np, "numba": numba}
+
+
+def _module(name: str) -> Any:
+    import numba
+    import numpy as np
+
+    from . import api
+
+    if name == "warpwise":  # stands for the package in `from warpwise import cuda`
+        return SimpleNamespace(cuda=api)
+    return {
+        "numba": numba,
+        "numba.cuda": api,
+        "numba.types": numba.types,
+        "numpy": np,
+        "math": math,
+    }[name]
+
+
+def getattr_or_key_error(owner: Any, name: str) -> Any:
+    """getattr that speaks the language of scopes."""
+    try:
+        return getattr(owner, name)
+    except AttributeError:
+        raise KeyError(name) from None
+
+
+def source_of(fn: Callable[..., Any]) -> Source:
+    """The source of a live function; SourceError when Python has no text for it."""
+    name = getattr(fn, "__name__", "<kernel>")
+    if name == "<lambda>":
+        raise SourceError("a lambda cannot be a kernel. Write it with def.")
+    try:
+        lines, first_line = inspect.getsourcelines(fn)
+    except (OSError, TypeError):
+        raise SourceError(
+            f"{name}: Python has no source text for this function, so it was made with exec() or "
+            "typed at a bare prompt.\n  Put the kernel into a file or a notebook cell."
+        ) from None
+    filename = inspect.getsourcefile(fn) or "<unknown>"
+    return _source(textwrap.dedent("".join(lines)), name, filename, max(first_line, 1))
+
+
+def _source(text: str, name: str, filename: str, first_line: int) -> Source:
+    try:
+        module = ast.parse(text)
+    except SyntaxError as error:
+        raise SourceError(f"{name}: {error.msg} in line {error.lineno}") from None
+    for node in module.body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            ast.increment_lineno(node, first_line - 1)
+            return Source(name, filename, first_line, text, node)
+        if isinstance(node, ast.AsyncFunctionDef) and node.name == name:
+            raise SourceError(f"{name}: a kernel cannot be an async function.")
+    raise SourceError(f"{name}: no function of this name in its own source text ({filename}).")
+
+
+def functions_in(text: str, filename: str = "<text>") -> tuple[ast.Module, dict[str, Source]]:
+    """All functions of a text, by name, the last definition of each; nothing is run."""
+    try:
+        module = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        where = f" in line {line}" if line else ""
+        raise SourceError(f"the text is not valid Python: {error.args[0]}{where}") from None
+    found = {
+        node.name: Source(node.name, filename, 1, text, node)
+        for node in module.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    return module, found

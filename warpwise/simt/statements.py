@@ -1,0 +1,728 @@
+"""Lowering of statements and of whole functions.
+
+Names keep their Python spelling in the generated source.  A name whose type changes along the way
+gets one variable per type (`s`, `s__float64`); values are moved from one to the other on the edges
+of the control flow where Numba would insert a phi.
+
+Masks: `m` holds the lanes still in the function, every `if` and loop makes its own, a smaller one.
+`break`, `continue` and `return` empty the current mask; where branches meet again, their masks are
+joined, so lanes that left stay out.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import typing
+from .errors import TypingError, UnsupportedError
+from .expressions import Expressions
+from .program import MISSING, Lines, Program, Val, Var, describe, same_type
+from .runtime import livelock
+from .source import Scope, Source
+from .typing import STATIC, ArrayType, TupleType, Type
+
+Env = dict[str, Var]
+_CONSTANT = re.compile(r"(bool|u?int\d+|float\d+|complex\d+|object|dtype|kernel|device)_")
+RESERVED = frozenset({"rt", "m", "np", "None", "True", "False"})
+
+
+@dataclass
+class Edge:
+    """A way into a point of the function: the types there, and where to add moves."""
+
+    env: Env
+    lines: Lines
+    depth: int
+    mask: str
+
+
+@dataclass
+class Loop:
+    """The loop being lowered: its mask, the types at its head, the edges out of it."""
+
+    mask: str
+    head: Env
+    again: str  # mask variable of the lanes that said `continue`, "" when none does
+    breaks: list[Edge] = field(default_factory=list)
+    continues: list[Edge] = field(default_factory=list)
+
+
+class Function(Expressions):
+    """Lowers one function for one set of argument types."""
+
+    def __init__(
+        self, program: Program, source: Source, scope: Scope, *, kernel: bool,
+        result: Type | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(program, source, scope)
+        self.is_kernel = kernel
+        self.result = result  # the unified type of the returns, once known
+        self.returned: list[Type | None] = []
+        self.loops: list[Loop] = []
+        self.occurrences = Counter(_names(source.tree))
+        self.assigned = {n.id for n in ast.walk(source.tree)
+                         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}  # fmt: skip
+        self.parameters = [a.arg for a in source.tree.args.args]
+        self.local: list[frozenset[str]] = []
+        self.variables: dict[tuple[str, Type], str] = {}
+        self.returns_early = _returns_early(source.tree)
+
+    # -- functions -----------------------------------------------------------
+
+    def lower(self, name: str, arguments: list[Val]) -> Type | None:
+        """Generate `def name(rt, m, ...)`; returns the type of its result."""
+        tree = self.source.tree
+        for kind, label in ((tree.args.vararg, "*args"), (tree.args.kwarg, "**kwargs")):
+            if kind is not None:
+                self.fail(UnsupportedError, tree, f"a kernel cannot have {label}",
+                          "Give each argument its own name.")  # fmt: skip
+        passed = []
+        for parameter, value in zip(self.parameters, arguments, strict=True):
+            self.env[parameter] = Var(value.type, value.const if value.static else MISSING)
+            if not value.static:
+                passed.append(self.variable(parameter, value.type))
+        end = self.suite(tree.body, top=True)
+        header: Lines = [f"def {name}({', '.join(['rt', 'm', *passed])}):"]
+        fresh = [v for v in dict.fromkeys(self.variables.values()) if v not in passed]
+        for start in range(0, len(fresh), 8):
+            header.append("    " + " = ".join(fresh[start : start + 8]) + " = None")
+        if self.returns_early:
+            header.append("    value_returned = None")
+            header.append("    lanes_gone = False")
+        if end is not None and any(t is not None for t in self.returned):
+            self.fail(
+                TypingError, tree, f"{self.source.name} returns a value on some paths only",
+                "Return a value at the end, too.",
+            )  # fmt: skip
+        if self.returns_early:
+            self.emit("return value_returned")
+        elif not self.lines:
+            self.emit("pass")
+        self.program.functions.append(header + self.lines)
+        return self._result_type()
+
+    def _result_type(self) -> Type | None:
+        kinds = [t for t in self.returned if t is not None]
+        result: Type | None = kinds[0] if kinds else None
+        for kind in kinds[1:]:
+            result = same_type(result, kind)
+            if result is None:
+                listed = ", ".join(describe(k) for k in kinds)
+                self.fail(
+                    TypingError, self.source.tree, f"the returns have no common type: {listed}"
+                )
+        return result
+
+    def is_local(self, name: str) -> bool:
+        return name in self.assigned or name in self.parameters
+
+    def variable(self, name: str, kind: Type) -> str:
+        """The generated variable of a name for one type."""
+        key = (name, kind)
+        if key not in self.variables:
+            stem = f"{name}_" if name in RESERVED or _ours(name) else name
+            taken = set(self.variables.values())
+            if stem in taken:
+                tail = "".join(c if c.isalnum() else "_" for c in describe(kind))
+                stem = f"{stem}__{tail}"
+                while stem in taken:
+                    stem += "_"
+            self.variables[key] = stem
+        return self.variables[key]
+
+    # -- suites --------------------------------------------------------------
+
+    def suite(self, body: list[ast.stmt], top: bool = False, keep: bool = False) -> Env | None:
+        """Lower a list of statements; the env at its end, None when no lane gets there."""
+        depth = self.depth
+        self.local.append(frozenset() if keep else frozenset(self._suite_local(body)))
+        for at, statement in enumerate(body):
+            if not self.statement(statement):
+                self.depth = depth
+                self.local.pop()
+                return None
+            if at + 1 < len(body) and _may_leave(statement):
+                self.emit(f"if {self.mask} is not False:")
+                self.depth += 1
+        self.depth = depth
+        self.local.pop()
+        return self.env
+
+    def _suite_local(self, body: list[ast.stmt]) -> Iterator[str]:
+        """Names used nowhere outside this suite and assigned in it before they are read: lanes
+        outside the mask never look at them, so their assignments need no blending."""
+        inside: Counter[str] = Counter()
+        first_assigned: set[str] = set()
+        for statement in body:
+            targets = _targets(statement)
+            for name in targets:
+                value = getattr(statement, "value", None) or getattr(statement, "iter", None)
+                reads = set(_names(value)) if value is not None else set()
+                if name not in inside and name not in reads:
+                    first_assigned.add(name)
+            inside.update(_names(statement))
+        for name in first_assigned:
+            if inside[name] == self.occurrences[name] and name not in self.parameters:
+                yield name
+
+    def statement(self, node: ast.stmt) -> bool:
+        """Lower one statement; False when no lane goes on after it."""
+        method: Callable[[Any], bool | None] | None = getattr(
+            self, f"do_{type(node).__name__}", None
+        )
+        if method is None:
+            name, instead = _STATEMENTS.get(type(node).__name__, (type(node).__name__, ""))
+            self.fail(UnsupportedError, node, f"{name} cannot be used in a kernel", instead)
+        return method(node) is not False
+
+    # -- assignment ----------------------------------------------------------
+
+    def do_Pass(self, node: ast.Pass) -> None: ...
+
+    def do_Expr(self, node: ast.Expr) -> None:
+        if isinstance(node.value, ast.Constant):
+            return  # a docstring
+        value = self.expression(node.value)
+        if value.static or value.code.isidentifier():
+            return
+        self.emit(value.code)
+
+    def do_Assign(self, node: ast.Assign) -> None:
+        value = self.expression(node.value)
+        if len(node.targets) > 1 and not value.static:
+            value = self.held(value)
+        for target in node.targets:
+            self.assign_to(target, value, node)
+
+    def do_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is None:
+            return
+        self.assign_to(node.target, self.expression(node.value), node)
+
+    def do_AugAssign(self, node: ast.AugAssign) -> None:
+        name = type(node.op).__name__
+        if isinstance(node.target, ast.Name):
+            read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+            old = self.expression(read)
+            value = self.binary(name, old, self.expression(node.value), node)
+            self.assign_to(node.target, value, node)
+            return
+        if not isinstance(node.target, ast.Subscript):
+            self.fail(UnsupportedError, node, "only variables and array elements can be changed")
+        array, parts = self.element_target(node.target)
+        held = [self.held(p) for p in parts]
+        index = "".join(f"{p.code}, " for p in held)
+        label = ast.unparse(node.target.value)
+        site = self.site(node, label, "load")
+        old_code = self.temporary("v")
+        self.emit(f"{old_code} = load(rt, {array.code}, ({index}), {self.mask}, {site})")
+        kind: ArrayType = array.type
+        value = self.binary(name, Val(old_code, kind.dtype), self.expression(node.value), node)
+        self.store(array, index, value, node, label)
+
+    def held(self, value: Val) -> Val:
+        """The value in a temporary, so that using it twice evaluates it once."""
+        if value.known or value.static or value.code.isidentifier():
+            return value
+        name = self.temporary()
+        self.emit(f"{name} = {value.code}")
+        return Val(name, value.type)
+
+    def assign_to(self, target: ast.expr, value: Val, node: ast.AST) -> None:
+        """target = value"""
+        if isinstance(target, ast.Name):
+            self.assign_name(target.id, value, node)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self.unpack(target, value, node)
+        elif isinstance(target, ast.Subscript):
+            array, parts = self.element_target(target)
+            index = "".join(f"{p.code}, " for p in parts)
+            self.store(array, index, value, node, ast.unparse(target.value))
+        else:
+            self.fail(
+                UnsupportedError, node, "only variables and array elements can be assigned to"
+            )
+
+    def assign_name(self, name: str, value: Val, node: ast.AST) -> None:
+        if value.static:
+            self.env[name] = Var(STATIC, value.const)
+            return
+        variable = self.variable(name, value.type)
+        self.env[name] = Var(value.type)
+        self.emit(f"{variable} = {self.blended(name, value.code, variable)}")
+
+    def blended(self, name: str, code: str, variable: str) -> str:
+        """The new value of a variable, keeping the old one for lanes outside the mask."""
+        if self.mask == "m" or name in self.local[-1]:
+            return code
+        return f"assign({self.mask}, {code}, {variable}, m)"
+
+    def unpack(self, target: ast.Tuple | ast.List, value: Val, node: ast.AST) -> None:
+        if not isinstance(value.type, TupleType) and not isinstance(value.const, tuple):
+            self.fail(TypingError, node, f"{describe(value.type)} cannot be unpacked")
+        if not value.static and not value.known and not value.code.isidentifier():
+            # Evaluate the whole right side first: `a, b = b, a` must swap.
+            name = self.temporary()
+            self.emit(f"{name} = {value.code}")
+            value = Val(name, value.type)
+        items = self.items(value)
+        if len(items) != len(target.elts):
+            self.fail(
+                TypingError, node, f"{len(items)} values for {len(target.elts)} names",
+                "cuda.grid(2) gives two values: x, y = cuda.grid(2)."
+                if "grid" in self.source.line_text(getattr(node, "lineno", 0)) else "",
+            )  # fmt: skip
+        for part, item in zip(target.elts, items, strict=True):
+            self.assign_to(part, item, node)
+
+    def element_target(self, target: ast.Subscript) -> tuple[Val, list[Val]]:
+        """The array and index of an element that is stored to."""
+        array = self.expression(target.value)
+        name = ast.unparse(target.value)
+        if not isinstance(array.type, ArrayType):
+            self.fail(TypingError, target, f"{name} is {describe(array.type)}; only elements of "
+                      "arrays can be stored to")  # fmt: skip
+        if array.type.readonly:
+            self.fail(TypingError, target, f"{name} is a constant of the kernel and cannot be "
+                      "changed", "Pass it as an argument instead.")  # fmt: skip
+        parts = self.indices(target, array.type)
+        if len(parts) != array.type.ndim or any(isinstance(p, ast.Slice) for p in parts):
+            self.fail(
+                UnsupportedError, target,
+                f"a whole part of {name} cannot be assigned at once",
+                f"{name} has {array.type.ndim} dimensions: give {array.type.ndim} indices and "
+                "loop over the rest.",
+            )  # fmt: skip
+        return array, parts
+
+    def store(self, array: Val, index: str, value: Val, node: ast.AST, label: str) -> None:
+        if not typing.is_number(value.type):
+            self.fail(TypingError, node, f"{describe(value.type)} cannot be stored into {label}")
+        kind: ArrayType = array.type
+        code = self.cast(value, kind.dtype, node).code
+        site = self.site(node, label, "store")
+        self.emit(f"store(rt, {array.code}, ({index}), {code}, {self.mask}, {site})")
+
+    # -- control flow --------------------------------------------------------
+
+    def do_Return(self, node: ast.Return) -> bool:
+        value = None if node.value is None else self.expression(node.value)
+        if value is not None and value.static and value.const is None:
+            value = None
+        if value is not None and self.is_kernel:
+            self.fail(
+                TypingError, node, "a kernel cannot return a value",
+                "Store the result into an array that is passed as an argument.",
+            )  # fmt: skip
+        self.returned.append(None if value is None else value.type)
+        code = ""
+        if value is not None:
+            if value.static:
+                self.fail(UnsupportedError, node, "a device function returns numbers, tuples or "
+                          "arrays only")  # fmt: skip
+            if self.result is not None:
+                value = self.cast(value, self.result, node)
+            code = value.code
+        if not self.returns_early:
+            if code:
+                self.emit(f"return {code}")
+            return False
+        if code:
+            self.emit(f"value_returned = assign({self.mask}, {code}, value_returned, True)")
+        if self.loops:
+            self.emit(f"lanes_gone = both(lanes_gone, {self.mask})")
+        self.emit(f"{self.mask} = False")
+        return False
+
+    def do_Break(self, node: ast.Break) -> bool:
+        loop = self.loops[-1]
+        loop.breaks.append(self.edge())
+        self.emit(f"{self.mask} = False")
+        return False
+
+    def do_Continue(self, node: ast.Continue) -> bool:
+        loop = self.loops[-1]
+        loop.continues.append(self.edge())
+        self.emit(f"{loop.again} = both({loop.again}, {self.mask})")
+        self.emit(f"{self.mask} = False")
+        return False
+
+    def edge(self) -> Edge:
+        """An edge out of the current point; moves are added to it when its target is known."""
+        moves: Lines = []
+        self.lines.append(moves)
+        return Edge(dict(self.env), moves, self.depth, self.mask)
+
+    def merge(self, edges: list[Edge], node: ast.AST) -> Env:
+        """The env where several edges meet; types are unified as Numba does at a phi."""
+        env: Env = {}
+        for name in dict.fromkeys(n for edge in edges for n in edge.env):
+            here = [edge.env[name] for edge in edges if name in edge.env]
+            sure = len(here) == len(edges) and all(var.sure for var in here)
+            kind, const = here[0].type, here[0].const
+            for other in here[1:]:
+                if (other.type, other.const) == (kind, const):
+                    continue
+                joined = same_type(kind, other.type)
+                if joined is None:
+                    self._no_common_type(name, kind, other.type, node)
+                    break
+                kind, const = joined, MISSING
+            else:
+                env[name] = Var(kind, const, sure)
+        return env
+
+    def _no_common_type(self, name: str, a: Type, b: Type, node: ast.AST) -> None:
+        if name in self._read_later(node):
+            self.fail(
+                TypingError, node,
+                f"{name} is {describe(a)} on one path and {describe(b)} on another",
+                "Give it one type, or use two names.",
+            )  # fmt: skip
+
+    def join(self, edges: list[Edge], node: ast.AST) -> Env:
+        """merge(), and the conversions on the edges."""
+        env = self.merge(edges, node)
+        for edge in edges:
+            self.move(edge, env)
+        return env
+
+    def _read_later(self, node: ast.AST) -> set[str]:
+        line = getattr(node, "end_lineno", 0) or 0
+        loops = bool(self.loops)
+        return {n.id for n in ast.walk(self.source.tree)
+                if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+                and (loops or n.lineno > line)}  # fmt: skip
+
+    def move(self, edge: Edge, env: Env, mask: str = "") -> None:
+        """Add to an edge the conversions that its target's types ask for."""
+        mask = mask or edge.mask
+        for name, var in env.items():
+            old = edge.env.get(name)
+            if old is None or old.type == var.type or STATIC in (old.type, var.type):
+                continue
+            source, target = self.variable(name, old.type), self.variable(name, var.type)
+            code = self.cast(Val(source, old.type), var.type).code
+            if edge.mask != "m" or mask != "m":
+                code = f"assign({mask}, {code}, {target}, m)"
+            indent = "    " * edge.depth
+            edge.lines.append(
+                f"{indent}if {mask} is not False and {source} is not None: {target} = {code}"
+            )
+
+    def branch(self, mask: str, body: list[ast.stmt], env: Env) -> tuple[Lines, Edge | None]:
+        """Lower a suite under its own mask into lines of its own."""
+        outer_lines, outer_mask, outer_env = self.lines, self.mask, self.env
+        self.lines, self.mask, self.env = [], mask, dict(env)
+        self.depth += 1
+        end = self.suite(body)
+        edge = self.edge() if end is not None else None
+        if not any(_nonempty(line) for line in self.lines):
+            self.emit("pass")
+        lines = self.lines
+        self.depth -= 1
+        self.lines, self.mask, self.env = outer_lines, outer_mask, outer_env
+        return lines, edge
+
+    def do_If(self, node: ast.If) -> bool:
+        condition = self.truth(self.expression(node.test), node.test)
+        if condition.known:
+            chosen = node.body if condition.const else node.orelse
+            return self.suite(chosen, keep=True) is not None if chosen else True
+        yes, no = self.temporary("m"), self.temporary("m")
+        self.emit(f"{yes}, {no} = split({self.mask}, {condition.code})")
+        before = dict(self.env)
+        then_lines, then_edge = self.branch(yes, node.body, before)
+        self.emit(f"if {yes} is not False:")
+        self.lines.append(then_lines)
+        else_edge: Edge | None
+        if node.orelse:
+            else_lines, else_edge = self.branch(no, node.orelse, before)
+            self.emit(f"if {no} is not False:")
+            self.lines.append(else_lines)
+        else:
+            else_edge = Edge(before, [], self.depth, no)
+            self.lines.append(else_edge.lines)
+        edges = [edge for edge in (then_edge, else_edge) if edge is not None]
+        if not edges:
+            self.emit(f"{self.mask} = False")
+            return False
+        self.env = self.join(edges, node)
+        if _may_leave(node):
+            self.emit(f"{self.mask} = both({yes}, {no})")
+        return True
+
+    def loop(
+        self, node: ast.While | ast.For, mask: str, test: Callable[[], None]
+    ) -> tuple[Lines, Loop]:
+        """Lower a loop's body, repeating until the types at its head no longer change.
+
+        `test` emits what stands at the head: the condition, or the assignment of the variable.
+        """
+        if node.orelse:
+            self.fail(UnsupportedError, node, "`else` on a loop is not supported",
+                      "Set a variable before `break` and test it after the loop.")  # fmt: skip
+        entry = self.edge()
+        head = dict(self.env)
+        while True:
+            temporaries, returned = self.temporaries, list(self.returned)
+            again = f"again_{self.temporaries}" if _has(node, ast.Continue) else ""
+            loop = Loop(mask, head, again)
+            self.loops.append(loop)
+            outer_lines, outer_mask = self.lines, self.mask
+            self.lines, self.mask, self.env = [], mask, dict(head)
+            self.depth += 1
+            if again:
+                self.emit(f"{again} = False")
+            test()
+            loop.head = dict(self.env)
+            end = self.suite(node.body)
+            edges = [self.edge()] if end is not None else []
+            edges += loop.continues
+            lines = self.lines
+            self.depth -= 1
+            self.lines, self.mask = outer_lines, outer_mask
+            self.loops.pop()
+            merged = self.merge([Edge(head, [], 0, ""), *edges], node)
+            if merged == head:
+                for edge in edges:
+                    self.move(edge, head)
+                self.move(entry, head)
+                return lines, loop
+            # Types, or names, that the body adds at the head: lower the body again with them.
+            head = merged
+            self.temporaries, self.returned = temporaries, returned
+
+    def finish_loop(self, node: ast.While | ast.For, loop: Loop, lines: Lines) -> bool:
+        """Join the ways out of a loop and take returned lanes out of the mask."""
+        before: Lines = []
+        self.lines.insert(len(self.lines) - 1, before)  # in front of the loop's own line
+        self.lines.append(lines)
+        done = Edge(loop.head, [], self.depth, self.mask)
+        self.env = self.merge([done, *loop.breaks], node)
+        if any(self.env[n].type != v.type for n, v in loop.head.items() if n in self.env):
+            # Lanes that left by break bring their own values; the others are converted here.
+            broke = self.temporary("m")
+            before.append("    " * self.depth + f"{broke} = False")
+            for edge in loop.breaks:
+                edge.lines.append("    " * edge.depth + f"{broke} = both({broke}, {edge.mask})")
+            rest = self.temporary("m")
+            self.emit(f"{rest} = minus({self.mask}, {broke})")
+            self.move(done, self.env, rest)
+        for edge in loop.breaks:
+            self.move(edge, self.env)
+        self.lines.append(done.lines)
+        if _has(node, ast.Return):
+            self.emit(f"{self.mask} = minus({self.mask}, lanes_gone)")
+        return True
+
+    def do_While(self, node: ast.While) -> bool:
+        mask = self.temporary("m")
+        self.emit(f"{mask} = {self.mask}")
+        spin = self.temporary("spin")
+        text = livelock(self.source.name, node.lineno, self.source.line_text(node.lineno))
+        self.emit(f"{spin} = Spin(rt, {text!r})")
+
+        def test() -> None:
+            condition = self.truth(self.expression(node.test), node.test)
+            if not (condition.known and condition.const):
+                self.emit(f"{mask}, _ = split({mask}, {condition.code})")
+                self.emit(f"if {mask} is False: break")
+
+        lines, loop = self.loop(node, mask, test)
+        indent = "    " * (self.depth + 1)
+        if loop.again:
+            lines.append(f"{indent}{mask} = both({mask}, {loop.again})")
+        if _may_leave_body(node):
+            lines.append(f"{indent}if {mask} is False: break")
+        changed = {v for (n, _), v in self.variables.items() if n in _assigned_in(node)}
+        state = "".join(f"{name}, " for name in sorted(changed))
+        lines.append(f"{indent}{spin}.tick(({state}{mask},))")
+        self.emit("while True:")
+        return self.finish_loop(node, loop, lines)
+
+    def do_For(self, node: ast.For) -> bool:
+        bounds = self.range_bounds(node)
+        kind = bounds[0].type
+        mask, lanes = self.temporary("m"), self.temporary("lanes")
+        where = self.where(node.iter)
+        codes = ", ".join(b.code for b in bounds)
+        self.emit(f"{lanes} = LaneRange({codes}, {self.mask}, {where})")
+        value = self.temporary("value")
+
+        def test() -> None:
+            self.emit(f"{mask} = {lanes}.mask")
+            assert isinstance(node.target, ast.Name)
+            name = node.target.id
+            variable = self.variable(name, kind)
+            self.env[name] = Var(kind)
+            private = _count_names(node, name) == self.occurrences[name]
+            code = value if private else f"assign({mask}, {value}, {variable}, m)"
+            self.emit(f"{variable} = {code}")
+
+        lines, loop = self.loop(node, mask, test)
+        indent = "    " * (self.depth + 1)
+        if loop.again:
+            lines.append(f"{indent}{mask} = both({mask}, {loop.again})")
+        if _may_leave_body(node):
+            lines.append(f"{indent}{lanes}.mask = {mask}")
+        self.emit(f"for {value} in {lanes}:")
+        return self.finish_loop(node, loop, lines)
+
+    def range_bounds(self, node: ast.For) -> list[Val]:
+        """start, stop, step of `for name in range(...)`, in the type of the loop variable."""
+        call = node.iter
+        is_range = isinstance(call, ast.Call) and self.expression(call.func).const is range
+        if not is_range or not isinstance(call, ast.Call):
+            self.fail(UnsupportedError, node, "a loop in a kernel runs over range(...)",
+                      "Write `for i in range(n)` and use i as the index.")  # fmt: skip
+        if not isinstance(node.target, ast.Name):
+            self.fail(UnsupportedError, node, "the loop over range() has one variable")
+        if call.keywords or not 1 <= len(call.args) <= 3:
+            self.fail(TypingError, node, "range() takes one, two or three numbers")
+        args = [self.expression(arg) for arg in call.args]
+        for value in args:
+            if not typing.is_integer(value.type) and value.type != typing.types.boolean:
+                self.fail(
+                    TypingError, node,
+                    f"range() takes integers, not {describe(value.type)}",
+                    "Use // for a division that gives an integer.",
+                )  # fmt: skip
+        try:
+            kind = typing.range_type(tuple(value.type for value in args))
+        except typing.NoSignature:
+            kind = typing.types.int64
+        zero, one = self.number(node, 0), self.number(node, 1)
+        full = {1: [zero, *args, one], 2: [*args, one], 3: args}[len(args)]
+        return [self.cast(value, kind, node) for value in full]
+
+
+def specialise(
+    caller: Expressions, node: ast.AST, device: Any, args: list[Val]
+) -> tuple[str, Type | None]:
+    """Generate a device function for these argument types; its name and result type."""
+    program = caller.program
+    key = (id(device), tuple((v.type, id(v.const) if v.static else None) for v in args))
+    if key in program.specialised:
+        return program.specialised[key]
+    if key in program.in_progress:
+        caller.fail(
+            UnsupportedError, node, f"{device.source.name} calls itself",
+            "The simulator does not run recursion; write a loop.",
+        )  # fmt: skip
+    program.in_progress.append(key)
+    result: Type | None = None
+    name = program.fresh(f"device_{device.source.name}")
+    while True:
+        function = Function(program, device.source, device.scope, kernel=False, result=result)
+        found = function.lower(name, args)
+        if result is not None or all(t == found for t in function.returned):
+            break
+        result = found  # the returns differ in type: lower again, casting each of them
+        program.functions.pop()
+    program.in_progress.remove(key)
+    program.specialised[key] = (name, found)
+    return program.specialised[key]
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    for n in ast.walk(node):
+        if isinstance(n, ast.Name):
+            yield n.id
+
+
+def _count_names(node: ast.AST, name: str) -> int:
+    return sum(1 for n in _names(node) if n == name)
+
+
+def _targets(statement: ast.stmt) -> list[str]:
+    """Names that a statement of a suite assigns for every lane that reaches it."""
+    if isinstance(statement, ast.Assign):
+        return [n for target in statement.targets for n in _target_names(target)]
+    if isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        return _target_names(statement.target)
+    return []
+
+
+def _target_names(target: ast.expr) -> list[str]:
+    if isinstance(target, ast.Name):
+        return [target.id]
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return [n for part in target.elts for n in _target_names(part)]
+    return []
+
+
+def _assigned_in(node: ast.AST) -> set[str]:
+    return {
+        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+
+
+def _nonempty(line: Any) -> bool:
+    return any(_nonempty(part) for part in line) if isinstance(line, list) else True
+
+
+def _ours(name: str) -> bool:
+    """True for a learner's name that the generated source uses for something else."""
+    from . import ops, runtime
+
+    stem = name.rstrip("0123456789")
+    ours = ("m_", "t_", "c_", "v_", "r_", "view_", "lanes_", "value_", "spin_", "again_")
+    return (
+        name in ("value_returned", "lanes_gone", "_") or stem in ours or _CONSTANT.match(name)
+        or hasattr(runtime, name) or hasattr(ops, name)
+    )  # fmt: skip
+
+
+def _has(node: ast.AST, kind: type[ast.AST]) -> bool:
+    """Whether a statement holds a return, or a break or continue of its own loop."""
+    body = list(ast.iter_child_nodes(node))
+    while body:
+        child = body.pop()
+        if isinstance(child, kind):
+            return True
+        inner_loop = isinstance(child, (ast.For, ast.While))
+        if inner_loop and kind in (ast.Break, ast.Continue):
+            continue
+        body.extend(ast.iter_child_nodes(child))
+    return False
+
+
+def _may_leave(statement: ast.stmt) -> bool:
+    """Whether lanes may be gone after this statement."""
+    if isinstance(statement, (ast.For, ast.While)):
+        return _has(statement, ast.Return)
+    return isinstance(statement, ast.If) and _may_leave_body(statement)
+
+
+def _may_leave_body(node: ast.AST) -> bool:
+    return any(_has(node, kind) for kind in (ast.Return, ast.Break, ast.Continue))
+
+
+def _returns_early(tree: ast.FunctionDef) -> bool:
+    """Whether a return stands anywhere but at the very end of the function."""
+    last = tree.body[-1]
+    return any(isinstance(n, ast.Return) and n is not last for n in ast.walk(tree))
+
+
+_STATEMENTS = {
+    "Try": ("try", "Check the condition with if."),
+    "With": ("with", ""),
+    "Raise": ("raise", "Write an error code into an array instead."),
+    "Assert": ("assert", "Write the outcome of the test into an array instead."),
+    "FunctionDef": ("a function inside a kernel", "Define it outside, with "
+                    "@cuda.jit(device=True)."),
+    "AsyncFunctionDef": ("an async function", ""),
+    "ClassDef": ("a class", ""),
+    "Import": ("import", "Import at the top of the file."),
+    "ImportFrom": ("import", "Import at the top of the file."),
+    "Global": ("global", "Pass the value as an argument."),
+    "Nonlocal": ("nonlocal", "Pass the value as an argument."),
+    "Delete": ("del", ""),
+    "Match": ("match", "Use if and elif."),
+}  # fmt: skip

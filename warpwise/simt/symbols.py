@@ -1,0 +1,162 @@
+"""The names a kernel sees under `cuda.`: what they are called, not what they do.
+
+A kernel may reach them through our module, through `numba.cuda`, or by a direct import such as
+`from numba.cuda import grid`.  All three lead to a `Symbol` with one dotted name.
+
+Glossary
+    Symbol("grid")              cuda.grid
+    Symbol("shared.array")      cuda.shared.array
+    Symbol("threadIdx")         cuda.threadIdx
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import Any, NoReturn
+
+#: Names that mean something inside a kernel.  Those without a lowering are refused by name.
+DEVICE_NAMES = frozenset(
+    [
+        "threadIdx",
+        "blockIdx",
+        "blockDim",
+        "gridDim",
+        "laneid",
+        "warpsize",
+        "grid",
+        "gridsize",
+        "shared.array",
+        "local.array",
+        "const.array_like",
+        "syncthreads",
+        "syncthreads_count",
+        "syncthreads_and",
+        "syncthreads_or",
+        "syncwarp",
+        "threadfence",
+        "threadfence_block",
+        "threadfence_system",
+        "nanosleep",
+        "cg.this_grid",
+        "cg",
+        "shfl_sync",
+        "shfl_up_sync",
+        "shfl_down_sync",
+        "shfl_xor_sync",
+        "all_sync",
+        "any_sync",
+        "eq_sync",
+        "ballot_sync",
+        "match_any_sync",
+        "match_all_sync",
+        "activemask",
+        "lanemask_lt",
+        "vote_sync_intrinsic",
+        "popc",
+        "clz",
+        "ffs",
+        "brev",
+        "selp",
+        "fma",
+        "cbrt",
+        "atomic.add",
+        "atomic.sub",
+        "atomic.max",
+        "atomic.min",
+        "atomic.nanmax",
+        "atomic.nanmin",
+        "atomic.and_",
+        "atomic.or_",
+        "atomic.xor",
+        "atomic.exch",
+        "atomic.inc",
+        "atomic.dec",
+        "atomic.cas",
+        "atomic.compare_and_swap",
+        "shared",
+        "local",
+        "const",
+        "atomic",
+        "fp16",
+        "libdevice",
+        "random",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A name of the CUDA device API.  On the host it only knows how to refuse."""
+
+    name: str
+
+    def __getattr__(self, attr: str) -> Symbol:
+        if attr.startswith("__"):
+            raise AttributeError(attr)
+        dotted = f"{self.name}.{attr}"
+        if dotted in DEVICE_NAMES:
+            return Symbol(dotted)
+        if attr in ("x", "y", "z") and self.name in (
+            "threadIdx",
+            "blockIdx",
+            "blockDim",
+            "gridDim",
+        ):
+            raise RuntimeError(_only_in_kernel(dotted))
+        raise AttributeError(f"cuda.{self.name} has no attribute {attr!r}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError(_only_in_kernel(self.name))
+
+    def __repr__(self) -> str:
+        return f"cuda.{self.name}"
+
+
+def _only_in_kernel(name: str) -> str:
+    return (
+        f"cuda.{name} means something only inside a kernel: a function under @cuda.jit, "
+        "started with kernel[blocks, threads](...)."
+    )
+
+
+def numba_cuda() -> ModuleType | None:
+    """Numba's own `numba.cuda`, when something has imported it."""
+    return sys.modules.get("numba.cuda")
+
+
+@cache
+def _numba_symbols(module: ModuleType | None) -> dict[int, str]:
+    """id of each stub object in numba.cuda -> our dotted name."""
+    found: dict[int, str] = {}
+    if module is None:
+        return found
+    for dotted in DEVICE_NAMES:
+        value: Any = module
+        for part in dotted.split("."):
+            value = getattr(value, part, None)
+            if value is None:
+                break
+        # Numba's warpsize is the plain integer 32: every 32 would be taken for it.
+        if value is not None and not isinstance(value, int):
+            found[id(value)] = dotted
+    return found
+
+
+def as_symbol(value: Any) -> Symbol | None:
+    """The symbol that a Python object in a kernel's globals stands for, if any."""
+    if isinstance(value, Symbol):
+        return value
+    if isinstance(value, (int, float, str, bytes, tuple)) or value is None:
+        return None
+    name = _numba_symbols(numba_cuda()).get(id(value))
+    return Symbol(name) if name else None
+
+
+def is_cuda_module(value: Any) -> bool:
+    """True for our simulator's module and for numba.cuda itself."""
+    if not isinstance(value, ModuleType):
+        return False
+    return value.__name__ in ("numba.cuda", "warpwise.simt.api", "warpwise.cuda")

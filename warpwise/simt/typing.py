@@ -1,0 +1,172 @@
+"""Types of kernel values, decided by Numba's own typing context.
+
+Numba's rules are not NumPy's: int32 + int32 is int64, uint64 + int64 is int64, float32 * 2.0 is
+float64.  We never restate them; each operator and function is resolved by the context that the
+CUDA compiler uses (Numba's core carries one too, so this works where numba-cuda is missing).
+
+Glossary
+    Type        a numba.types object (int64, float32, ...) for a number
+    ArrayType   (dtype, ndim) of an array: all that the type of an element access depends on
+    StaticType  a thing known while lowering only: module, function, dtype, Symbol, None, string
+    Signature   (argument types after the casts the compiler makes, result type)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba.core import types
+from numba.np.numpy_support import as_dtype, from_dtype
+
+Type = Any  # numba's type classes carry no useful static types
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """An array of `ndim` dimensions; `readonly` for arrays that are constants of the kernel."""
+
+    dtype: Type
+    ndim: int
+    readonly: bool = False
+
+    def __str__(self) -> str:
+        return f"array({self.dtype}, {self.ndim}d)"
+
+
+@dataclass(frozen=True)
+class TupleType:
+    """A tuple; each item keeps its own type."""
+
+    items: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        return "(" + ", ".join(str(item) for item in self.items) + ")"
+
+
+class StaticType:
+    """The one type of everything that is known while lowering."""
+
+    def __str__(self) -> str:
+        return "a compile-time object"
+
+
+STATIC = StaticType()
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What the compiler makes of a call: `args` after its casts, `result`."""
+
+    args: tuple[Type, ...]
+    result: Type
+
+
+class NoSignature(Exception):
+    """Numba has no implementation for these argument types."""
+
+
+@cache
+def context() -> Any:
+    """The typing context of Numba's CUDA target, with everything registered."""
+    from numba.cuda.descriptor import cuda_target
+
+    ctx = cuda_target.typing_context
+    ctx.refresh()
+    return ctx
+
+
+@cache
+def resolve(function: Any, args: tuple[Type, ...]) -> Signature:
+    """The signature of an operator, builtin, math function or ufunc for these types."""
+    try:
+        found = context().resolve_function_type(function, args, {})
+        if found is None:  # Numba's core alone keeps the ufuncs with its CPU target
+            found = _cpu_context().resolve_function_type(function, args, {})
+    except Exception as error:  # numba raises its own TypingError, but also AssertionError
+        raise NoSignature(str(error).strip().splitlines()[0]) from None
+    if found is None:
+        raise NoSignature("no implementation for these types")
+    return Signature(tuple(found.args), found.return_type)
+
+
+@cache
+def _cpu_context() -> Any:
+    from numba.core.registry import cpu_target
+
+    ctx = cpu_target.typing_context
+    ctx.refresh()
+    return ctx
+
+
+@cache
+def unify(a: Type, b: Type) -> Type | None:
+    """The type of a variable that is `a` on one path and `b` on another; None if there is none."""
+    if a == b:
+        return a
+    if isinstance(a, TupleType) and isinstance(b, TupleType) and len(a.items) == len(b.items):
+        items = tuple(unify(x, y) for x, y in zip(a.items, b.items, strict=True))
+        return None if any(item is None for item in items) else TupleType(items)
+    if not is_number(a) or not is_number(b):
+        return None
+    found = context().unify_pairs(a, b)
+    return found if found is not None and is_number(found) else None
+
+
+def is_number(t: Type) -> bool:
+    """True for the scalar types: bool, integers, floats, complex."""
+    return isinstance(t, (types.Number, types.Boolean))
+
+
+def is_integer(t: Type) -> bool:
+    """True for signed and unsigned integers, not for bool."""
+    return isinstance(t, types.Integer)
+
+
+def is_float(t: Type) -> bool:
+    """True for float16, float32, float64."""
+    return isinstance(t, types.Float)
+
+
+@cache
+def numpy_dtype(t: Type) -> np.dtype[Any]:
+    """numba type -> NumPy dtype."""
+    return as_dtype(t)
+
+
+@cache
+def numba_type(dtype: np.dtype[Any]) -> Type:
+    """NumPy dtype -> numba type; NoSignature for what Numba cannot hold."""
+    try:
+        return from_dtype(dtype)
+    except Exception:
+        raise NoSignature(f"Numba has no type for NumPy's {dtype}") from None
+
+
+def type_of_constant(value: Any) -> Type:
+    """The type of a Python or NumPy scalar as Numba's compiler freezes it into a kernel.
+
+    Python integers are int64, or uint64 from 2**63; Python floats are float64.
+    """
+    if isinstance(value, (bool, np.bool_)):
+        return types.boolean
+    if isinstance(value, np.generic):
+        return numba_type(value.dtype)
+    if isinstance(value, int):
+        if -(2**63) <= value < 2**63:
+            return types.int64
+        if value < 2**64:
+            return types.uint64
+        raise NoSignature(f"the integer {value} does not fit into 64 bits")
+    if isinstance(value, float):
+        return types.float64
+    if isinstance(value, complex):
+        return types.complex128
+    raise NoSignature(f"no number: {value!r}")
+
+
+def range_type(args: tuple[Type, ...]) -> Type:
+    """The type of the loop variable of range(*args)."""
+    return resolve(range, args).result.iterator_type.yield_type

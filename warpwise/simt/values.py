@@ -1,0 +1,145 @@
+"""Values of a running kernel.
+
+A number is a NumPy scalar when all lanes of the chunk agree, else an array of shape (1, T), (B, 1)
+or (B, T): B blocks of T threads run together, and NumPy's broadcasting does the rest.
+
+Glossary
+    lane     one thread of the chunk
+    mask     which lanes take part: True (all), False (none), or a bool array of a shape as above
+    Root     one allocation: a flat buffer
+    ArrayRef a view into a Root: offset, shape and strides in elements
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Mask = Any  # True | False | bool array
+Value = Any  # NumPy scalar or array, see above
+I64 = np.dtype(np.int64)
+
+
+class Root:
+    """One allocation.  Host memory is shared until the first store, then copied (`dirty`)."""
+
+    __slots__ = ("buf", "copy_on_write", "dirty", "name", "ordinal", "space")
+
+    def __init__(
+        self, name: str, buf: Any, space: str, *, copy_on_write: bool = False, ordinal: int = -1
+    ) -> None:
+        self.name = name
+        self.buf = buf
+        self.space = space  # "global" | "const" | "shared" | "local"
+        self.copy_on_write = copy_on_write
+        self.dirty = False
+        self.ordinal = ordinal
+
+    def writable(self) -> Any:
+        """The buffer to store into; the caller's own memory stays untouched until the end."""
+        if self.copy_on_write and not self.dirty:
+            self.buf = self.buf.copy()
+        self.dirty = True
+        return self.buf
+
+
+class ArrayRef:
+    """A view: element (i, j) is at `offset + i*strides[0] + j*strides[1]` of the root's buffer."""
+
+    __slots__ = ("name", "offset", "root", "shape", "strides")
+
+    def __init__(
+        self,
+        root: Root,
+        name: str,
+        offset: Value,
+        shape: tuple[Value, ...],
+        strides: tuple[Any, ...],
+    ) -> None:
+        self.root = root
+        self.name = name
+        self.offset = offset
+        self.shape = shape
+        self.strides = strides
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> Value:
+        n = np.int64(1)
+        for extent in self.shape:
+            n = n * extent
+        return n
+
+
+def split(m: Mask, condition: Value) -> tuple[Mask, Mask]:
+    """Lanes of `m` where the condition holds, and the others.  An unchanged mask stays the same
+    object, an empty one is False: later code tests both by identity."""
+    if condition.ndim == 0:
+        return (m, False) if condition else (False, m)
+    if m is True:
+        if condition.all():
+            return True, False
+        if not condition.any():
+            return False, True
+        return condition, ~condition
+    yes = m & condition
+    if not yes.any():
+        return False, m
+    no = m & ~condition
+    if not no.any():
+        return m, False
+    return yes, no
+
+
+def both(a: Mask, b: Mask) -> Mask:
+    """Union of two masks."""
+    if a is True or b is False or a is b:
+        return a
+    if b is True or a is False:
+        return b
+    joined = a | b
+    return True if joined.all() else joined
+
+
+def minus(a: Mask, b: Mask) -> Mask:
+    """Lanes of `a` that are not in `b`."""
+    if b is False or a is False:
+        return a
+    if b is True or a is b:
+        return False
+    left = ~b if a is True else a & ~b
+    return left if left.any() else False
+
+
+def blend(m: Mask, new: Value, old: Value) -> Value:
+    """Assignment under a mask: lanes outside `m` keep their old value."""
+    if m is True:
+        return new
+    if isinstance(new, ArrayRef):
+        return _blend_views(m, new, old)
+    return np.where(m, new, old)
+
+
+def _blend_views(m: Mask, new: ArrayRef, old: ArrayRef) -> ArrayRef:
+    if new.root is not old.root or new.strides != old.strides:
+        raise ValueError("two different arrays")
+    shape = tuple(
+        a if a is b else np.where(m, a, b) for a, b in zip(new.shape, old.shape, strict=True)
+    )
+    return ArrayRef(new.root, new.name, np.where(m, new.offset, old.offset), shape, new.strides)
+
+
+def select(condition: Value, a: Value, b: Value) -> Value:
+    """a where the condition holds, else b; both were already computed."""
+    if condition.ndim == 0:
+        return a if condition else b
+    return np.where(condition, a, b)
+
+
+def any_lane(m: Mask) -> bool:
+    """True when at least one lane takes part."""
+    return bool(m is True or (m is not False and m.any()))
