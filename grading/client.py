@@ -28,6 +28,7 @@ class LimitedClient(PapermillNotebookClient):
         self.output_left = output_limit
         self.cell_id = ""
         self.interrupted = ""
+        self.quit_by = ""
 
     async def async_execute_cell(self, cell: Any, cell_index: int, **kw: Any) -> Any:
         self.cell_id = cell.get("id", "")
@@ -54,6 +55,10 @@ class LimitedClient(PapermillNotebookClient):
 
     async def _check_raise_for_error(self, cell: Any, cell_index: int, exec_reply: Any) -> None:
         content = (exec_reply or {}).get("content") or {}
+        if any(entry.get("source") == "ask_exit" for entry in content.get("payload") or ()):
+            # IPython's exit() ends the kernel a little later, when another cell is running.
+            self.quit_by = self.cell_id
+            self.tell("error", self.cell_id, "SystemExit")
         if content.get("status") == "error":
             self.tell("error", self.cell_id, str(content.get("ename"))[:60])
         await super()._check_raise_for_error(cell, cell_index, exec_reply)
@@ -70,7 +75,7 @@ class LimitedClient(PapermillNotebookClient):
         provisioner = getattr(self.km, "provisioner", None)
         code = await provisioner.poll() if provisioner is not None else None
         if code is not None:
-            self.tell("died", self.cell_id, code)
+            self.tell("died", self.quit_by or self.cell_id, code)
         await super()._async_check_alive()
 
 

@@ -39,8 +39,8 @@ def incidents(run: Run, cells: Sequence[FreshCell], limits: Limits) -> list[Inci
         if event.kind == "start":
             last = event.cell
         one = _of_event(event, by_id, limits)
-        if one is not None:
-            found.setdefault((one.note.reason, event.cell), one)
+        if one is not None and (one.is_end or (one.note.reason, event.cell) not in found):
+            found[(one.note.reason, event.cell)] = one
     if run.end != "done" and not any(one.is_end for one in found.values()):
         cell = by_id.get(last)
         ended = _of_end(run, cell, limits)

@@ -55,7 +55,9 @@ def kernel_source(
     if main is None or main.function is None:
         return None
     everything = [*course, *definitions]
-    texts, imports = [main.text], dict[str, None]()
+    # `name = cuda.jit(other)`: the simulator wants to see the decorator.
+    jitted = main is not answer.definition and not main.function.decorator_list
+    texts, imports = ["@cuda.jit\n" * jitted + main.text], dict[str, None]()
     literals: dict[str, Any] = {}
     wanted: list[str] = []
     seen = {main.name}

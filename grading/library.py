@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import warpwise
+from warpwise.curriculum import COURSE
 
 # What the process around the student's code needs of the grader: papermill's side and the probe.
 _FROM_GRADING = ("__init__.py", "child.py", "client.py", "probe.py", "wire.py")
@@ -37,8 +37,7 @@ sys.modules[__name__].__class__ = _Callable
 
 def copy_library(target: Path) -> None:
     """Lay out `warpwise` without its checks, and the probe, below `target`."""
-    source = Path(warpwise.__file__).parent
-    shutil.copytree(source, target / "warpwise", ignore=_leave_out)
+    shutil.copytree(COURSE / "warpwise", target / "warpwise", ignore=_leave_out)
     check = target / "warpwise" / "check"
     check.mkdir()
     (check / "__init__.py").write_text(_SILENT_CHECK, encoding="utf-8")

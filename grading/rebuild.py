@@ -131,7 +131,8 @@ def _binders(used: Collection[str], answer: Answer, answers: Answers) -> Iterato
 
 def notebook(cells: Sequence[FreshCell]) -> Mapping[str, Any]:
     """The notebook of `cells`, with nothing in it but sources and our ids."""
-    fresh = nbformat.v4.new_notebook()
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    fresh = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
     for cell in cells:
         node = nbformat.v4.new_code_cell(cell.source)
         node["id"] = cell.id

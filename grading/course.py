@@ -1,0 +1,44 @@
+"""Load a lab from the course's own text; nothing of it comes from a submission."""
+
+from __future__ import annotations
+
+from grading.lab import CourseCell, Exercise, Lab, LabError, checked_names
+from warpwise import curriculum
+from warpwise.authoring import build_lab, read_source
+from warpwise.check import specs
+
+
+def load_lab(name: str) -> Lab:
+    """The lab of a unit such as "t1_01_threads".  Raises LabError with a sentence."""
+    units = curriculum.load()
+    try:
+        unit = units.unit(name)
+    except KeyError as error:
+        raise LabError(error.args[0]) from None
+    if not unit.is_written:
+        written = ", ".join(one.name for one in units.written) or "none"
+        raise LabError(f"The unit {unit.name} is not written yet. Written units: {written}.")
+    source = read_source(unit.lab_source)
+    titles = {cell.id: cell.title for cell in source}
+    cells = tuple(
+        CourseCell(
+            titles.get(cell["id"], ""),
+            frozenset(cell["metadata"].get("tags", ())),
+            cell["source"],
+        )
+        for cell in build_lab(source)["cells"]
+        if cell["cell_type"] == "code"
+    )
+    answers = checked_names(cells)
+    exercises = []
+    for exercise in unit.exercises:
+        spec = specs.get(exercise.name)
+        if spec.points != exercise.points:
+            raise LabError(
+                f"{exercise.name} is worth {exercise.points} points in the curriculum "
+                f"and {spec.points} in its spec."
+            )
+        if not any(cell.title == exercise.name for cell in cells):
+            raise LabError(f"The lab of {unit.name} has no cell named {exercise.name}.")
+        exercises.append(Exercise(exercise.name, answers.get(exercise.name, exercise.name), spec))
+    return Lab(unit.name, cells, tuple(exercises))

@@ -1,0 +1,174 @@
+"""Results: one JSON file a student, one CSV, a short table for the terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from grading.reasons import GRADER_ERROR, STATUSES, WITHOUT_POINTS, Note, note
+
+# A spreadsheet takes a cell that starts so for a formula.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001
+_MOST_ROWS = 60  # in the terminal; the CSV has them all
+
+
+@dataclass(frozen=True)
+class ExerciseResult:
+    """The evidence for one exercise.
+
+    status: "pass", "fail", "error", "todo" from the judge; "missing" when there is no answer in
+    the notebook; "no-answer" when there is one that could not be tried.
+    label: where the verdict comes from.  cell: the student's code cell.  source: what was judged.
+    """
+
+    exercise: str
+    status: str
+    points: float
+    max_points: float
+    diagnosis: str | None = None
+    message: str = ""
+    label: str = ""
+    cell: int | None = None
+    source: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """One row.  points is None where nobody knows them yet, and never a guess."""
+
+    student: str
+    identity: str
+    lab: str
+    status: str
+    reason: str
+    points: float | None
+    max_points: float
+    exercises: tuple[ExerciseResult, ...] = ()
+    notes: tuple[Note, ...] = ()
+    seed: int | None = None
+    sha256: str = ""
+    sandbox: str = ""
+    run_seconds: float | None = None
+    fault: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """Everything there is to say to the student about the file and its run."""
+        return " ".join(dict.fromkeys(one.sentence for one in self.notes))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as in the JSON file."""
+        return asdict(self) | {"sentence": self.sentence}
+
+
+def from_dict(data: dict[str, Any]) -> Result:
+    """The result that `to_dict` wrote."""
+    fields = {key: value for key, value in data.items() if key != "sentence"}
+    fields["exercises"] = tuple(ExerciseResult(**one) for one in data["exercises"])
+    fields["notes"] = tuple(Note(**one) for one in data["notes"])
+    return Result(**fields)
+
+
+def grader_error(student: str, identity: str, lab: str, max_points: float, fault: str) -> Result:
+    """The row of a submission on which the grader itself failed: no points, and not zero."""
+    return Result(
+        student,
+        identity,
+        lab,
+        GRADER_ERROR,
+        "grader-error",
+        None,
+        max_points,
+        notes=(note("grader-error"),),
+        fault=fault[-4000:],
+    )
+
+
+def write_student(result: Result, folder: Path) -> Path:
+    """Write one student's JSON; a reader sees the old file or the new one, never half of one."""
+    path = folder / f"{result.identity}.json"
+    text = json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+    write_atomic(path, text + "\n")
+    return path
+
+
+def write_atomic(path: Path, text: str) -> None:
+    """Write UTF-8 text beside `path` and rename it into place."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def csv_text(results: Iterable[Result], exercises: Sequence[str]) -> str:
+    """RFC 4180: a header, one row a student in the given order, CRLF line ends."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(
+        ["student", "status", "reason", "points", "max_points", *exercises, "sandbox", "note"]
+    )
+    for result in results:
+        points = {one.exercise: one.points for one in result.exercises}
+        blank = result.status in WITHOUT_POINTS
+        writer.writerow(
+            [
+                safe(result.student),
+                result.status,
+                result.reason,
+                "" if blank or result.points is None else number(result.points),
+                number(result.max_points),
+                *(
+                    "" if blank or name not in points else number(points[name])
+                    for name in exercises
+                ),
+                result.sandbox,
+                safe(result.sentence),
+            ]
+        )
+    return out.getvalue()
+
+
+def safe(text: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
+    return "'" + text if text.lstrip(" ").startswith(_FORMULA_STARTS) else text
+
+
+def number(value: float) -> str:
+    """Points without a useless fraction: 2, 1.5."""
+    return f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+def table(results: Sequence[Result]) -> str:
+    """A short table, then how many rows have each status."""
+    shown = results
+    if len(results) > _MOST_ROWS:
+        shown = [one for one in results if one.status != "graded"][:_MOST_ROWS]
+    width = max([7, *(len(one.student) for one in shown)])
+    width = min(width, 32)
+    lines = [f"{'student':{width}}  {'points':>9}  {'status':15}  reason"]
+    for one in shown:
+        known = one.status not in WITHOUT_POINTS and one.points is not None
+        points = number(one.points) if known and one.points is not None else "-"
+        name = one.student if len(one.student) <= width else one.student[: width - 3] + "..."
+        lines.append(
+            f"{name:{width}}  {points + ' / ' + number(one.max_points):>9}  "
+            f"{one.status:15}  {one.reason}".rstrip()
+        )
+    if len(shown) < len(results):
+        lines.append(f"... {len(results) - len(shown)} more rows are in the CSV.")
+    counts = Counter(one.status for one in results)
+    said = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
+    return "\n".join([*lines, "", f"{len(results)} submissions: {said}."])
