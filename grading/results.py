@@ -16,7 +16,7 @@ from typing import Any
 from grading.reasons import GRADER_ERROR, STATUSES, WITHOUT_POINTS, Note, note
 
 # A spreadsheet takes a cell that starts so for a formula.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _MOST_ROWS = 60  # in the terminal; the CSV has them all
 
 

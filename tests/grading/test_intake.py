@@ -32,12 +32,12 @@ def test_files_and_folders_are_students(tmp_path: Path) -> None:
     """A notebook's stem and a folder's name are the student."""
     lay(tmp_path, "ada.ipynb", "bob/lab.ipynb", "cyd/deep/er/lab.ipynb", "dot.IPYNB")
 
-    assert {
+    assert rows(tmp_path) == {
         "ada": "ada.ipynb",
         "bob": "bob/lab.ipynb",
         "cyd": "cyd/deep/er/lab.ipynb",
         "dot": "dot.IPYNB",
-    } == rows(tmp_path)
+    }
 
 
 def test_the_lab_is_chosen_among_several(tmp_path: Path) -> None:
@@ -47,10 +47,10 @@ def test_the_lab_is_chosen_among_several(tmp_path: Path) -> None:
     found = {one.student: one for one in find(tmp_path, LAB).submissions}
 
     assert f"{LAB}_lab.ipynb" == found["ada"].path.name
-    assert "needs-human" == found["bob"].refusal.status
+    assert found["bob"].refusal.status == "needs-human"
     assert (
-        "There are 2 notebooks and none is clearly the lab: a.ipynb, b.ipynb."
-        == found["bob"].refusal.sentence
+        found["bob"].refusal.sentence
+        == "There are 2 notebooks and none is clearly the lab: a.ipynb, b.ipynb."
     )
 
 
@@ -62,10 +62,10 @@ def test_empty_folder_is_not_submitted(tmp_path: Path) -> None:
 
     (one,) = find(tmp_path, LAB).submissions
 
-    assert ("not-submitted", "There is no notebook (.ipynb) in this folder.") == (
+    assert (
         one.refusal.status,
         one.refusal.sentence,
-    )
+    ) == ("not-submitted", "There is no notebook (.ipynb) in this folder.")
 
 
 def test_links_are_refused(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_links_are_refused(tmp_path: Path) -> None:
     (folder / "bob").symlink_to(outside)
     (folder / "cyd" / "lab.ipynb").symlink_to(outside / "lab.ipynb")
 
-    assert {"ada": "symlink", "bob": "symlink", "cyd": "symlink"} == rows(folder)
+    assert rows(folder) == {"ada": "symlink", "bob": "symlink", "cyd": "symlink"}
 
 
 def test_odd_names_stay_apart(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_odd_names_stay_apart(tmp_path: Path) -> None:
 
 def test_identity_is_readable_or_hashed() -> None:
     """A plain name names its file; any other gets a readable part and a digest."""
-    assert "ada_l-1" == identity("ada_l-1")
+    assert identity("ada_l-1") == "ada_l-1"
     assert identity("../../etc/passwd").startswith("etc-passwd.")
     assert identity("a/b") != identity("a-b")
 
@@ -107,7 +107,7 @@ def test_one_row_for_a_file_and_a_folder_of_one_name(tmp_path: Path) -> None:
     """A student who is there twice is one row, and a person decides."""
     lay(tmp_path, "ada.ipynb", "ada/lab.ipynb")
 
-    assert {"ada": "several-notebooks"} == rows(tmp_path)
+    assert rows(tmp_path) == {"ada": "several-notebooks"}
 
 
 def test_other_files_are_rows_or_named(tmp_path: Path) -> None:
@@ -118,17 +118,16 @@ def test_other_files_are_rows_or_named(tmp_path: Path) -> None:
 
     found = find(tmp_path, LAB, ignore=[tmp_path / "out"])
 
-    assert ["ada", "bob.py"] == [one.student for one in found.submissions]
+    assert [one.student for one in found.submissions] == ["ada", "bob.py"]
     assert (
-        "The file bob.py does not end in .ipynb. "
+        found.submissions[1].refusal.sentence == "The file bob.py does not end in .ipynb. "
         "Save the notebook in JupyterLab and hand it in again."
-        == found.submissions[1].refusal.sentence
     )
-    assert ("roster.csv",) == found.left_out
+    assert found.left_out == ("roster.csv",)
 
 
 def test_pipe_is_refused(tmp_path: Path) -> None:
     """A named pipe would keep the grader waiting for ever."""
     os.mkfifo(tmp_path / "ada.ipynb")
 
-    assert {"ada": "not-a-file"} == rows(tmp_path)
+    assert rows(tmp_path) == {"ada": "not-a-file"}

@@ -114,8 +114,8 @@ def test_code_cells_are_numbered_and_the_rest_is_dropped() -> None:
 
     parsed = parse(json.dumps(data).encode())
 
-    assert [(1, "a = 1"), (2, "b = 2\nc = 3")] == [(c.number, c.source) for c in parsed.cells]
-    assert () == parsed.notes
+    assert [(c.number, c.source) for c in parsed.cells] == [(1, "a = 1"), (2, "b = 2\nc = 3")]
+    assert parsed.notes == ()
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_code_cells_are_numbered_and_the_rest_is_dropped() -> None:
 )
 def test_harmless_differences_are_read(change: dict) -> None:
     """Other minor versions, kernels and unknown keys do not stop a student."""
-    assert 1 == len(parse(json.dumps(notebook("a = 1") | change).encode()).cells)
+    assert len(parse(json.dumps(notebook("a = 1") | change).encode()).cells) == 1
 
 
 def test_missing_version_is_read() -> None:
@@ -137,14 +137,14 @@ def test_missing_version_is_read() -> None:
     data = notebook("a = 1")
     del data["nbformat"]
 
-    assert 1 == len(parse(json.dumps(data).encode()).cells)
+    assert len(parse(json.dumps(data).encode()).cells) == 1
 
 
 def test_byte_order_mark_is_repaired_and_noted() -> None:
     """A byte order mark is dropped, and the student is told."""
     parsed = parse(b"\xef\xbb\xbf" + GOOD)
 
-    assert ["byte-order-mark"] == [one.reason for one in parsed.notes]
+    assert [one.reason for one in parsed.notes] == ["byte-order-mark"]
 
 
 @pytest.mark.parametrize("bad", [17, {"source": "x"}, {"cell_type": "code", "source": [1]}])
@@ -155,9 +155,9 @@ def test_malformed_cell_hides_no_other(bad: object) -> None:
 
     parsed = parse(json.dumps(data).encode())
 
-    assert ["a = 1"] == [cell.source for cell in parsed.cells]
-    assert ["Cell 1 of the file is malformed and was left out."] == [
-        one.sentence for one in parsed.notes
+    assert [cell.source for cell in parsed.cells] == ["a = 1"]
+    assert [one.sentence for one in parsed.notes] == [
+        "Cell 1 of the file is malformed and was left out."
     ]
 
 
@@ -168,7 +168,7 @@ def test_large_saved_output_is_read() -> None:
         {"output_type": "stream", "name": "stdout", "text": "x" * 50_000_000}
     ]
 
-    assert ["a = 1"] == [cell.source for cell in parse(json.dumps(data).encode()).cells]
+    assert [cell.source for cell in parse(json.dumps(data).encode()).cells] == ["a = 1"]
 
 
 def test_too_large_a_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
@@ -180,8 +180,8 @@ def test_too_large_a_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
         read_file(path, max_bytes=2_000_000)
 
     assert (
-        "The file has 3 MB and the grader reads at most 2 MB. "
-        "Clear all outputs, save, and hand it in again." == caught.value.sentence
+        caught.value.sentence == "The file has 3 MB and the grader reads at most 2 MB. "
+        "Clear all outputs, save, and hand it in again."
     )
 
 
