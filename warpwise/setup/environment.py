@@ -3,6 +3,7 @@
 Run as a script by any Python from 3.11 on, before anything is installed:
 
     python3 warpwise/setup/environment.py [--venv .venv]
+    python warpwise/setup/environment.py --here     in an environment that others made (Binder)
 
 It creates the environment, installs requirements.txt, makes `import warpwise` work from every
 folder, registers the Jupyter kernel `warpwise`, and writes a stamp.  A second run with nothing
@@ -281,8 +282,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Command line.  Returns the exit status."""
     parser = argparse.ArgumentParser(description="Make or update the course's Python environment.")
     parser.add_argument("--venv", type=Path, default=ROOT / ".venv", help="where it goes")
-    venv = parser.parse_args(arguments).venv.absolute()
+    parser.add_argument(
+        "--here", action="store_true", help="install nothing; link the course into this Python"
+    )
+    options = parser.parse_args(arguments)
+    venv = Path(sys.prefix) if options.here else options.venv.absolute()
     try:
+        if options.here:
+            link_course(ROOT, venv)
+            register_kernel(venv)
+            return 0
         prepare(ROOT, venv, lambda line: print(line, flush=True))
     except SetupError as error:
         print(f"\n{error}", file=sys.stderr)

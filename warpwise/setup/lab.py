@@ -85,7 +85,10 @@ def prepare(root: Path = workspace.ROOT) -> tuple[Path, list[str]]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Command line; all arguments go to JupyterLab.  Returns its exit status."""
+    """Command line.  Returns the exit status.
+
+    arguments: for JupyterLab; or only --prepare-only, which stops before it is opened.
+    """
     root = workspace.ROOT
     try:
         page, news = prepare(root)
@@ -94,6 +97,8 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     for sentence in news:
         print(sentence)
+    if "--prepare-only" in arguments:
+        return 0
     print("Opening JupyterLab.  Press Ctrl+C twice in this window to stop it.", flush=True)
     command, environment = jupyter_command(root, page, arguments), jupyter_environment()
     if os.name == "nt":  # there is no exec on Windows
