@@ -17,6 +17,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -33,6 +34,8 @@ NEEDED_GB_ELSEWHERE = 4
 STAMP = "warpwise-ready.json"
 LOG = "warpwise-install.log"
 KERNEL_NAME = "warpwise"
+
+_COLLECTING = re.compile(r"Collecting ([\w.-]+)")  # the name, without extras and versions
 
 # What pip says -> what a person needs to hear.  The first match wins, so specific ones come first.
 PIP_FAILURES: tuple[tuple[tuple[str, ...], str], ...] = (
@@ -205,8 +208,8 @@ def pip_install(venv: Path, arguments: Sequence[str], say: Callable[[str], None]
         for line in pip.stdout:
             log.write(line)
             lines.append(line.rstrip())
-            if line.startswith("Collecting "):
-                say(f"  {line.split()[1]}")
+            if found := _COLLECTING.match(line):
+                say(f"  {found[1]}")
             elif line.startswith("Installing collected packages"):
                 say("  unpacking; this takes a minute or two")
     if pip.returncode:
