@@ -1,0 +1,103 @@
+"""Evidence: one output of one launch beside its reference, and what the census saw.
+
+got, want   what is there, what should be there
+unwritten   elements no thread wrote
+keep        elements that must be left alone (masked in the reference)
+wrong       elements that make the case fail
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from .cases import Case, is_poison
+from .runner import Outcome, Writes
+from .tolerance import Tolerance, close
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a diagnosis may look at.  Arrays have the shape of the output.
+
+    names: the spec's argument names -> the learner's.
+    """
+
+    case: Case
+    output: str
+    got: np.ndarray
+    want: np.ndarray
+    keep: np.ndarray
+    unwritten: np.ndarray
+    wrong: np.ndarray
+    tolerance: Tolerance
+    inputs: Mapping[str, np.ndarray]
+    census: Writes | None
+    names: Mapping[str, str]
+    inout: bool = False
+
+    @property
+    def name(self) -> str:
+        """The output, as the learner calls it."""
+        return self.names.get(self.output, self.output)
+
+    @property
+    def due(self) -> np.ndarray:
+        """Elements that have to be written."""
+        return ~self.keep
+
+    @property
+    def written(self) -> np.ndarray:
+        """Elements that have to be written and were."""
+        return self.due & ~self.unwritten
+
+    def matches(self, other: np.ndarray) -> bool:
+        """Is every element that was written as in `other`, and none as it should be by luck?
+
+        A masked element of `other` is one that this mistake leaves unwritten.
+        """
+        if other.shape != self.got.shape or not self.written.any():
+            return False
+        missing = np.ma.getmaskarray(other) if isinstance(other, np.ma.MaskedArray) else None
+        plain = np.ma.getdata(other).astype(self.want.dtype, copy=False)
+        if missing is not None and not (missing == self.unwritten)[self.due].all():
+            return False
+        return bool(close(self.got, plain, self.tolerance)[self.written].all())
+
+
+def gather(
+    case: Case,
+    output: str,
+    reference: np.ndarray,
+    outcome: Outcome,
+    tolerance: Tolerance,
+    names: Mapping[str, str],
+    inout: bool,
+) -> Evidence:
+    """Compare one output with its reference."""
+    got = outcome.arrays[output]
+    keep = np.ma.getmaskarray(reference) if isinstance(reference, np.ma.MaskedArray) else None
+    want = np.asarray(np.ma.getdata(reference))
+    if want.shape != got.shape:
+        raise ValueError(f"the reference of {output} has shape {want.shape}, not {got.shape}")
+    if keep is None:
+        keep = np.zeros(got.shape, bool)
+    seen = outcome.census.get(output)
+    if seen is not None:
+        unwritten = seen.writes == 0
+    elif inout:  # without a census, an element that kept its value counts as not written
+        unwritten = np.asarray(got == case.args[output])
+    else:
+        unwritten = is_poison(got)
+    right = close(got, want, tolerance)
+    wrong = np.where(keep, ~unwritten, ~right | (unwritten & (not inout)))
+    inputs = {
+        name: value
+        for name, value in case.args.items()
+        if isinstance(value, np.ndarray) and name != output
+    }
+    return Evidence(
+        case, output, got, want, keep, unwritten, wrong, tolerance, inputs, seen, names, inout
+    )

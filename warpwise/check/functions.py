@@ -1,0 +1,321 @@
+"""Judging host functions and predicted values: what they returned, against the reference.
+
+call     one tuple of arguments, e.g. (33, 32)
+outcome  what came of a call, as plain data (see `plain`)
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import diagnoses, hints, plain, record, todo
+from .cases import Level, seeded
+from .record import Record
+from .report import Report, Row
+from .spec import FunctionSpec, ValueSpec
+from .tolerance import Tolerance, close, for_dtype
+from .wording import number
+
+SHOWN = 5
+LABEL = "computed on this machine"
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """One call that went wrong: its arguments, what happened, slug -> sentence."""
+
+    call: tuple[Any, ...]
+    what: str
+    got: str
+    expected: str
+    fits: Mapping[str, str]
+
+
+def inputs_of(spec: FunctionSpec | ValueSpec, seed: int, level: Level) -> list[tuple[Any, ...]]:
+    """The calls of an exercise; a predicted value has one call without arguments."""
+    if isinstance(spec, ValueSpec):
+        return [()]
+    return [tuple(args) for args in spec.inputs(seeded(spec.name, seed, level), level)]
+
+
+def collect(
+    spec: FunctionSpec | ValueSpec, answer: Any, inputs: Sequence[Sequence[Any]]
+) -> list[plain.Outcome]:
+    """Call the answer on each input; plain data, ready for JSON.  May run in another process.
+
+    For a ValueSpec the answer may also be the value itself.
+    """
+    if not callable(answer):
+        return [{"returned": plain.encode(answer)} for _ in inputs]
+    return [plain.call(answer, args) for args in inputs]
+
+
+def judge_function(
+    spec: FunctionSpec | ValueSpec, answer: Any, seed: int, level: Level, hint: int = 1
+) -> Record:
+    """Check a live function or value against its spec."""
+    nothing = todo.reason(answer)
+    if nothing:
+        return _record(spec, "todo", Report(nothing), seed)
+    problem = _not_this_function(spec, answer)
+    if problem:
+        help_ = hints.shown("wrong_type", spec.hints, hint, spec.name, _called(spec, answer))
+        report = Report(problem, next=help_["next"], plain=help_.get("plain", ""))
+        return _record(spec, "fail", report, seed, "wrong_type")
+    inputs = inputs_of(spec, seed, level)
+    names = _parameters(answer)
+    return judge_values(
+        spec, inputs, collect(spec, answer, inputs), seed=seed, hint=hint,
+        called=_called(spec, answer), names=names,
+    )  # fmt: skip
+
+
+def judge_values(
+    spec: FunctionSpec | ValueSpec,
+    inputs: Sequence[Sequence[Any]],
+    values: Sequence[plain.Outcome],
+    *,
+    seed: int = 0,
+    hint: int = 1,
+    called: str = "",
+    names: Sequence[str] = (),
+) -> Record:
+    """Judge what `collect` brought back.  Runs nothing of the answer.
+
+    called, names: the function and its parameters as the learner calls them, for the message.
+    Raises ValueError when there is not one outcome per input.
+    """
+    if len(inputs) != len(values) or not inputs:
+        raise ValueError(f"{spec.name}: {len(inputs)} inputs, {len(values)} values")
+    wanted = [plain.decode(plain.encode(_expected(spec, args))) for args in inputs]
+    params = list(names or (spec.params if isinstance(spec, FunctionSpec) else ()))
+    wrong = []
+    for args, value, want in zip(inputs, values, wanted, strict=True):
+        found = _examine(spec, tuple(args), value, want, params)
+        if found:
+            wrong.append(found)
+    if not wrong:
+        count = f"{len(inputs)} calls" if len(inputs) > 1 else "1 call"
+        said = f"Right in {count}." if isinstance(spec, FunctionSpec) else "Right."
+        return _record(spec, "pass", Report(said), seed, None, LABEL)
+
+    constant = _constant(values, wanted)
+    fits = [{**f.fits, **constant} if "wrong_values" in f.fits else f.fits for f in wrong]
+    fits = [_general_last(one) for one in fits]
+    slug = diagnoses.common(fits)
+    first, called = wrong[0], called or spec.name
+    rows: list[Row] = []
+    if len(wrong) > 1:
+        rows = [("call", "got", "expected")]
+        rows += [(_call(called, w.call, params), w.got, w.expected) for w in wrong[:SHOWN]]
+    report = Report(
+        what=first.what,
+        where=_call(called, first.call, params) if isinstance(spec, FunctionSpec) else "",
+        cells=tuple(rows),
+        left_out=f"... and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else "",
+        cause=fits[0].get(slug, ""),
+        **hints.shown(slug, spec.hints, hint, spec.name, called),
+    )
+    return _record(spec, "fail", report, seed, slug, LABEL)
+
+
+def _examine(
+    spec: FunctionSpec | ValueSpec, call: tuple[Any, ...], value: plain.Outcome, want: Any,
+    params: Sequence[str],
+) -> Wrong | None:  # fmt: skip
+    hidden = isinstance(spec, ValueSpec)
+    expected = "" if hidden else _show(want)
+    if "raised" in value:
+        text = f"{value['raised']}: {value['text']}".rstrip(": ")
+        at = f"\nline {value['line']}:  {value['line_text']}" if value.get("line_text") else ""
+        return Wrong(call, f"it raised {text}{at}", text, expected, {"raised": ""})
+    got = plain.decode(value["returned"])
+    if got is None and want is not None:
+        cause = "The function ends without a return, so Python gives back None."
+        return Wrong(call, "it returned None", "None", expected, {"no_return": cause})
+    problem = mismatch(got, want)
+    if problem:
+        return Wrong(call, problem, _show(got), expected, {"wrong_type": _slip(got, want)})
+    if value.get("changed"):
+        changed = ", ".join(params[k] for k in value["changed"] if k < len(params))
+        cause = "The caller still needs its data: work on a copy, or build a new value."
+        return Wrong(call, f"it changed its argument {changed}", _show(got), expected,
+                     {"input_modified": cause})  # fmt: skip
+    if equal(got, want, spec.tolerance):
+        return None
+    fits = dict(_suspected(spec, call, got))
+    if hidden:
+        assert isinstance(spec, ValueSpec)
+        what = f"{spec.what} is not {_show(got)}{_direction(got, want)}"
+        return Wrong(call, what, _show(got), "", fits | {"wrong_values": ""})
+    what = f"it returned {_show(got)}, expected {expected}"
+    fits["wrong_values"] = "The value is not what the exercise asks for."
+    return Wrong(call, what, _show(got), expected, fits)
+
+
+def equal(got: Any, want: Any, tolerance: Tolerance) -> bool:
+    """Same value, floats within tolerance; lists and tuples are the same."""
+    if isinstance(want, np.ndarray) or isinstance(got, np.ndarray):
+        one, two = np.asarray(got), np.asarray(want)
+        if one.shape != two.shape:
+            return False
+        wide = max(tolerance.relative, for_dtype(one.dtype).relative)
+        exact = two.dtype.kind in "iub"
+        allowed = Tolerance() if exact else Tolerance(wide, max(tolerance.absolute, wide / 10))
+        return bool(close(one, two, allowed).all())
+    if isinstance(want, list):
+        return len(got) == len(want) and all(
+            equal(a, b, tolerance) for a, b in zip(got, want, strict=True)
+        )
+    if isinstance(want, dict):
+        return got.keys() == want.keys() and all(equal(got[k], want[k], tolerance) for k in want)
+    if isinstance(want, float):
+        return bool(close(np.asarray(float(got)), np.asarray(want), tolerance))
+    return bool(got == want)
+
+
+def mismatch(got: Any, want: Any) -> str | None:
+    """Why `got` is not even of the right kind, as a sentence; None when it is."""
+    if isinstance(got, dict) and "opaque" in got:
+        return f"it returned a {got['opaque']}, expected {_kind(want)}"
+    if isinstance(want, float):
+        fits = isinstance(got, int | float) and not isinstance(got, bool)
+    elif isinstance(want, np.ndarray):
+        fits = isinstance(got, np.ndarray | list)
+    else:
+        fits = type(got) is type(want)
+    if not fits:
+        return f"it returned {_show(got)}, {_kind(got)}; expected {_kind(want)}"
+    if isinstance(want, list) and isinstance(got, list):
+        if len(got) != len(want):
+            return f"it returned {_values(len(got))}, expected {len(want)}: {_show(got)}"
+        inner = [mismatch(a, b) for a, b in zip(got, want, strict=True)]
+        if any(inner):
+            k = next(k for k, problem in enumerate(inner) if problem)
+            return f"value {k} is {_show(got[k])}, {_kind(got[k])}; expected {_kind(want[k])}"
+    if isinstance(want, np.ndarray) and np.shape(got) != want.shape:
+        return f"it returned an array of shape {np.shape(got)}, expected {want.shape}"
+    return None
+
+
+def _suspected(spec: FunctionSpec | ValueSpec, call: tuple[Any, ...], got: Any) -> dict[str, str]:
+    found = {}
+    for slug, mistake in spec.suspects.items():
+        wrong = mistake if isinstance(spec, ValueSpec) else mistake(*call)
+        wrong = plain.decode(plain.encode(wrong))
+        if mismatch(got, wrong) is None and equal(got, wrong, spec.tolerance):
+            default = f"This is what a known mistake gives: {slug.replace('_', ' ')}."
+            found[slug] = spec.causes.get(slug, default)
+    return found
+
+
+def _constant(values: Sequence[plain.Outcome], wanted: Sequence[Any]) -> dict[str, str]:
+    """The same value for every call, though the right ones differ."""
+    returned = [value.get("returned") for value in values]
+    if len(values) < 3 or any(value != returned[0] for value in returned):
+        return {}
+    if all(plain.encode(want) == plain.encode(wanted[0]) for want in wanted):
+        return {}
+    return {"constant_output": "It returns the same value for every call."}
+
+
+def _general_last(fits: Mapping[str, str]) -> dict[str, str]:
+    return dict(sorted(fits.items(), key=lambda item: item[0] == "wrong_values"))
+
+
+def _expected(spec: FunctionSpec | ValueSpec, args: Sequence[Any]) -> Any:
+    return spec.expected() if isinstance(spec, ValueSpec) else spec.reference(*args)
+
+
+def _not_this_function(spec: FunctionSpec | ValueSpec, answer: Any) -> str | None:
+    if hasattr(answer, "py_func"):
+        return f"{_called(spec, answer)} is a kernel; this exercise asks for an ordinary function."
+    if not callable(answer):
+        if isinstance(spec, ValueSpec):
+            return None
+        return f"this exercise asks for a function, not {_kind(answer)}."
+    names = _parameters(answer)
+    wanted = spec.params if isinstance(spec, FunctionSpec) else ()
+    try:
+        inspect.signature(answer).bind(*wanted)
+    except (TypeError, ValueError):
+        count = len(wanted)
+        asked = f"{count}: {', '.join(wanted)}" if wanted else "none"
+        return (
+            f"{_called(spec, answer)} has {len(names)} parameter{'s' * (len(names) != 1)} "
+            f"({', '.join(names) or 'none'}); the exercise calls it with {asked}."
+        )
+    return None
+
+
+def _parameters(answer: Any) -> list[str]:
+    try:
+        return list(inspect.signature(answer).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def _called(spec: FunctionSpec | ValueSpec, answer: Any) -> str:
+    name = str(getattr(answer, "__name__", spec.name))
+    return name if name.isidentifier() else spec.name
+
+
+def _call(name: str, args: Sequence[Any], params: Sequence[str]) -> str:
+    named = [
+        f"{params[k]}={_show(value)}" if k < len(params) else _show(value)
+        for k, value in enumerate(args)
+    ]
+    return f"{name}({', '.join(named)})"
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        listed = value.tolist()
+        return _short(f"array({listed}, {value.dtype.name})")
+    if isinstance(value, dict) and "opaque" in value:
+        return f"a {value['opaque']}"
+    return _short(number(tuple(value) if isinstance(value, list) else value))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _direction(got: Any, want: Any) -> str:
+    """Too small or too large; never how far."""
+    if isinstance(want, int | float) and not isinstance(want, bool):
+        return ": too small" if got < want else ": too large"
+    return ""
+
+
+def _slip(got: Any, want: Any) -> str:
+    if isinstance(got, float) and isinstance(want, int):
+        return "A division with / gives a float, also when it comes out even; // gives an integer."
+    return ""
+
+
+def _kind(value: Any) -> str:
+    names = {bool: "a bool", int: "an int", float: "a float", str: "a string", dict: "a dict",
+             type(None): "None", list: "a tuple", tuple: "a tuple"}  # fmt: skip
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype.name}"
+    return names.get(type(value), f"a {type(value).__name__}")
+
+
+def _values(count: int) -> str:
+    return "1 value" if count == 1 else f"{count} values"
+
+
+def _record(
+    spec: FunctionSpec | ValueSpec, status: record.Status, report: Report, seed: int,
+    diagnosis: str | None = None, label: str = "",
+) -> Record:  # fmt: skip
+    return record.make(
+        spec.name, spec.unit, status, spec.points, report, diagnosis=diagnosis, label=label,
+        seed=seed,
+    )  # fmt: skip

@@ -1,0 +1,135 @@
+"""Hints: for each diagnosis a vague sentence and a plainer one.  A spec's own hints come first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+GENERAL: Mapping[str, tuple[str, str]] = {
+    "out_of_bounds": (
+        "How many threads does this launch start, and how many elements are there for them?",
+        "A grid is made of whole blocks, so some threads have no element.  Compare the index with "
+        "the length before it is used.",
+    ),
+    "never_written": (
+        "Pick the first missing element and ask which thread should have written it.",
+        "Work out the index of that thread by hand, from its block and its number, and follow it "
+        "through your kernel.",
+    ),
+    "wrote_outside": (
+        "Not every thread has something to write.",
+        "Look at the condition in front of the store and try it on the first element in the table.",
+    ),
+    "only_first_block": (
+        "What tells two threads with the same number in different blocks apart?",
+        "threadIdx counts from zero again in every block.  The index needs the block as well.",
+    ),
+    "only_first_thread": (
+        "What tells two threads of the same block apart?",
+        "All threads of a block share blockIdx.  The index needs the thread as well.",
+    ),
+    "multiple_of_block_only": (
+        "Try a length that is no multiple of the block on paper.",
+        "The last block is only partly full, and its threads with an element must still work.",
+    ),
+    "all_zero": (
+        "Where does the stored value come from?",
+        "Follow one thread: what does it read, what does it compute, what does it store?",
+    ),
+    "input_copied": (
+        "The inputs arrive, but is anything done to them?",
+        "Compare the right-hand side of the store with the formula in the exercise.",
+    ),
+    "constant_output": (
+        "Every thread stores the same value.  What should differ between threads?",
+        "The stored value has to depend on the thread's own index.",
+    ),
+    "transposed": (
+        "Which of the two indices is the row?",
+        "An array is indexed [row, column], and x counts along a row: x is the column.",
+    ),
+    "shifted_by_one": (
+        "Write down by hand which element thread 0 reads and which it writes.",
+        "Threads and elements both count from 0.  Look for a stray + 1 or - 1.",
+    ),
+    "reduced_precision": (
+        "What is the dtype of every value on the way from the inputs to the output?",
+        "Look for a conversion to a smaller float, and compute in the dtype of the output.",
+    ),
+    "output_read": (
+        "What is in the output before the first thread writes to it?",
+        "Store the finished value with =, or start from a variable of your own instead of the "
+        "output.",
+    ),
+    "written_more_than_once": (
+        "Which threads store to the element in the table?",
+        "Two threads have computed the same index, or a loop visits an element twice.  Each "
+        "element needs exactly one thread.",
+    ),
+    "input_modified": (
+        "Which array is on the left of each =?",
+        "The inputs are to be read only.  Results go to the output.",
+    ),
+    "wrong_values": (
+        "Work out the first row of the table by hand: which inputs should that element use?",
+        "Take the thread of that row and follow it through your code line by line, with numbers.",
+    ),
+    "wrong_type": (
+        "Compare what your code gives with what the exercise asks for.",
+        "Read the exercise's docstring again: it names the type and the order of everything.",
+    ),
+    "no_return": (
+        "The function computes something, but does it hand it back?",
+        "Every path through the function has to end in a return with a value.",
+    ),
+    "raised": (
+        "Run the failing call in a cell of its own and read the last line of the error.",
+        "Look at the line named above and at the values it works on.",
+    ),
+    "unsupported": (
+        "This construct is Python that a GPU kernel cannot have, or that is not needed here.",
+        "Say the same with arithmetic, if, for, while and plain indexing.",
+    ),
+    "typing": (
+        "Look at the types on the line above: an array, a number, an index?",
+        "Numba fixes one type for each variable before the kernel runs.  Use another name for a "
+        "value of another type.",
+    ),
+    "launch": (
+        "Compare the launch with the kernel's parameters.",
+        "The number and the kinds of the arguments must fit the kernel, and the launch shape must "
+        "be whole numbers that a GPU allows.",
+    ),
+    "livelock": (
+        "Which statement changes the loop's condition?",
+        "A thread that skips the step of its loop, with continue for example, never leaves it.",
+    ),
+    "source": (
+        "Python cannot show the source of this function.",
+        "Define the kernel with def in a notebook cell, run the cell, and check again.",
+    ),
+}
+
+FALLBACK = GENERAL["wrong_values"]
+
+
+def pair(diagnosis: str, own: Mapping[str, tuple[str, str]]) -> tuple[str, str]:
+    """(vague, plain) for a diagnosis: the exercise's own hint, else the general one."""
+    return own.get(diagnosis) or GENERAL.get(diagnosis) or FALLBACK
+
+
+def shown(
+    diagnosis: str, own: Mapping[str, tuple[str, str]], level: int, name: str, called: str
+) -> dict[str, str]:
+    """The `next`, `plain` and `more` of a report.
+
+    level 1 gives the vague hint and says how to get the plainer one; level 2 gives the plainer.
+    There is no memory of earlier attempts, so a notebook that runs again prints the same.
+    """
+    vague, plain = pair(diagnosis, own)
+    if level >= 2:
+        return {"next": plain}
+    return {
+        "next": vague,
+        "plain": plain,
+        "more": f'A plainer hint: check("{name}", {called}, hint=2)',
+    }

@@ -1,0 +1,248 @@
+"""Judging a kernel: run every case, find the smallest that fails, say why.
+
+failure   one failing case: the evidence, and the diagnoses that fit it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import diagnoses, hints, record, runner, todo, wording
+from .cases import Case, Level, seeded
+from .evidence import Evidence, gather
+from .record import Record
+from .report import Report, Row
+from .runner import Outcome
+from .spec import KernelSpec
+
+ROWS = 5
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why one case failed: slug -> sentence, likeliest first, and what to show for it."""
+
+    case: Case
+    fits: Mapping[str, str]
+    what: str
+    cells: tuple[Row, ...] = ()
+    left_out: str = ""
+
+
+def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: int = 1) -> Record:
+    """Check a kernel against its spec.  Raises only on a fault of ours."""
+    nothing = todo.reason(answer)
+    if nothing:
+        return _record(spec, "todo", Report(nothing), seed)
+    cases = list(spec.cases(seeded(spec.name, seed, level), level))
+    if not cases:
+        raise ValueError(f"{spec.name} has no cases")
+    params = tuple(cases[0].args)
+    try:
+        kernel = _kernel(spec, answer, params)
+    except _NotThisKernel as error:
+        help_ = hints.shown(error.slug, spec.hints, hint, spec.name, _called(answer, spec))
+        report = Report(str(error), next=help_["next"], plain=help_.get("plain", ""))
+        return _record(spec, "fail", report, seed, error.slug)
+    names = dict(zip(params, kernel.parameters, strict=True))
+
+    failures: list[Failure] = []
+    notes: dict[str, None] = {}
+    for case in cases:
+        poisoned = tuple(name for name in spec.outputs if name not in spec.inout)
+        outcome = runner.run(answer, kernel, case, poisoned, seed)
+        notes.update(dict.fromkeys(outcome.notes))
+        failure = examine(spec, case, outcome, names)
+        if failure:
+            failures.append(failure)
+    label = runner.label(answer)
+    if not failures:
+        report = Report(_praise(spec, cases))
+        return _record(spec, "pass", report, seed, None, tuple(notes), label)
+
+    slug = diagnoses.common([failure.fits for failure in failures])
+    first = failures[0]
+    report = Report(
+        what=first.what,
+        where=wording.launch(kernel.name, kernel.parameters, first.case, names),
+        cells=first.cells,
+        left_out=first.left_out,
+        cause=first.fits[slug],
+        **hints.shown(slug, spec.hints, hint, spec.name, _called(answer, spec)),
+    )
+    return _record(spec, "fail", report, seed, slug, tuple(notes), label)
+
+
+def examine(
+    spec: KernelSpec, case: Case, outcome: Outcome, names: Mapping[str, str]
+) -> Failure | None:
+    """What is wrong with one finished launch; None when nothing is."""
+    if outcome.error is not None:
+        slug = getattr(outcome.error, "diagnosis", "raised")
+        return Failure(case, {slug: ""}, str(outcome.error))
+    changed = _changed_input(spec, case, outcome, names)
+    if changed:
+        return changed
+    reference = spec.reference(case)
+    found = [
+        gather(
+            case, name, reference[name], outcome, spec.tolerance_of(outcome.arrays[name].dtype),
+            names, name in spec.inout,
+        )
+        for name in spec.outputs
+    ]  # fmt: skip
+    for evidence in found:
+        if evidence.wrong.any():
+            return _wrong(spec, evidence)
+    if spec.writes_once:
+        for evidence in found:
+            if evidence.census is not None and (evidence.census.writes > 1).any():
+                return _twice(evidence)
+    return None
+
+
+class _NotThisKernel(Exception):
+    def __init__(self, slug: str, text: str) -> None:
+        super().__init__(text)
+        self.slug = slug
+
+
+def _kernel(spec: KernelSpec, answer: Any, params: Sequence[str]) -> Any:
+    """The answer as the simulator's kernel; raises _NotThisKernel with a sentence."""
+    from warpwise.simt import SimtError, as_kernel
+
+    try:
+        kernel = as_kernel(answer)
+    except TypeError as error:
+        raise _NotThisKernel("wrong_type", str(error)) from None
+    except SimtError as error:
+        raise _NotThisKernel(error.diagnosis, str(error)) from None
+    if len(kernel.parameters) != len(params):
+        got = ", ".join(kernel.parameters) or "none"
+        raise _NotThisKernel(
+            "wrong_type",
+            f"{kernel.name} has {_counted(len(kernel.parameters), 'parameter')} ({got}); the "
+            f"exercise calls it with {len(params)}: {', '.join(params)}.",
+        )
+    return kernel
+
+
+def _changed_input(
+    spec: KernelSpec, case: Case, outcome: Outcome, names: Mapping[str, str]
+) -> Failure | None:
+    for name, before in case.args.items():
+        if not isinstance(before, np.ndarray) or name in spec.outputs:
+            continue
+        after, own = outcome.arrays[name], names[name]
+        seen = outcome.census.get(name)
+        differs = _differs(before, after)
+        if not differs.any():
+            continue
+        rows: list[Row] = [("element", "before", "after", *(("changed by",) if seen else ()))]
+        for index in _first(differs):
+            who = (wording.thread_of(seen.writer[index], case),) if seen else ()
+            rows.append((
+                wording.element(own, index), wording.number(before[index]),
+                wording.number(after[index]), *who,
+            ))  # fmt: skip
+        return Failure(
+            case,
+            {"input_modified": f"{own} is an input, and the kernel stored to it."},
+            f"{wording.count_of(differs, 'element')} of {own} changed",
+            tuple(rows),
+            _left_out(differs),
+        )
+    return None
+
+
+def _wrong(spec: KernelSpec, e: Evidence) -> Failure:
+    guesses = {slug: mistake(e.case) for slug, mistake in spec.suspects.items()}
+    suspects = {slug: guess[e.output] for slug, guess in guesses.items() if e.output in guess}
+    head = ["element", "got", "expected"]
+    head += ["to be written by"] if spec.owner else []
+    head += ["last written by"] if e.census else []
+    rows: list[Row] = [tuple(head)]
+    for index in _first(e.wrong):
+        got = "not written" if e.unwritten[index] and e.due[index] else wording.number(e.got[index])
+        want = wording.number(e.want[index].astype(e.got.dtype))
+        row = [wording.element(e.name, index), got, "left alone" if e.keep[index] else want]
+        if spec.owner:
+            due = None if e.keep[index] else spec.owner(index, e.case)
+            nobody = "nobody" if e.keep[index] else "any thread"
+            row.append(wording.thread(*due, e.case) if due else nobody)
+        if e.census:
+            row.append(wording.thread_of(e.census.writer[index], e.case))
+        rows.append(tuple(row))
+    verb = "is" if int(e.wrong.sum()) == 1 else "are"
+    what = f"{wording.count_of(e.wrong, 'element')} of {e.name} {verb} wrong"
+    if (e.wrong & e.written).any():
+        what += f" (must be {e.tolerance})"
+    fits = diagnoses.fitting(e, suspects, spec.causes)
+    return Failure(e.case, fits, what, tuple(rows), _left_out(e.wrong))
+
+
+def _twice(e: Evidence) -> Failure:
+    assert e.census is not None
+    often = e.census.writes > 1
+    rows: list[Row] = [("element", "times written", "last written by")]
+    for index in _first(often):
+        rows.append((
+            wording.element(e.name, index), str(e.census.writes[index]),
+            wording.thread_of(e.census.writer[index], e.case),
+        ))  # fmt: skip
+    return Failure(
+        e.case,
+        {"written_more_than_once": "The values are right, but several stores went to one element."},
+        f"{wording.count_of(often, 'element')} of {e.name} {'was' if often.sum() == 1 else 'were'} "
+        "written more than once",
+        tuple(rows),
+        _left_out(often),
+    )
+
+
+def _first(which: np.ndarray) -> list[tuple[int, ...]]:
+    return [tuple(int(i) for i in index) for index in np.argwhere(which)[:ROWS]]
+
+
+def _left_out(which: np.ndarray) -> str:
+    more = int(which.sum()) - ROWS
+    return f"... and {more} more" if more > 0 else ""
+
+
+def _differs(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Which elements changed, by their bits, so that NaN equals itself."""
+    size = before.dtype.itemsize
+    one, two = (np.ascontiguousarray(a).reshape(-1).view(np.uint8) for a in (before, after))
+    return (one != two).reshape(before.size, size).any(axis=1).reshape(before.shape)
+
+
+def _praise(spec: KernelSpec, cases: Sequence[Case]) -> str:
+    dtypes = {case.args[name].dtype.name: None for case in cases for name in spec.outputs}
+    how = "; ".join(f"{name} {spec.tolerance_of(name)}" for name in dtypes)
+    once = ", each element written once" if spec.writes_once else ""
+    return f"Right in {_counted(len(cases), 'launch')}{once} ({how})."
+
+
+def _counted(count: int, noun: str) -> str:
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {noun}{'es' if noun.endswith('ch') else 's'}"
+
+
+def _called(answer: Any, spec: KernelSpec) -> str:
+    name = getattr(answer, "__name__", spec.name)
+    return str(name) if str(name).isidentifier() else spec.name
+
+
+def _record(
+    spec: KernelSpec, status: record.Status, report: Report, seed: int,
+    diagnosis: str | None = None, findings: tuple[str, ...] = (), label: str = "",
+) -> Record:  # fmt: skip
+    return record.make(
+        spec.name, spec.unit, status, spec.points, report, diagnosis=diagnosis, findings=findings,
+        label=label, seed=seed,
+    )  # fmt: skip

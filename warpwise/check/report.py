@@ -1,0 +1,67 @@
+"""Reports: a failure as where / what / likely cause / next step, and its plain text.
+
+where  the launch or call, in the learner's names
+cells  rows of a small table of wrong elements; the first row is its header
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a message says, before it is laid out.  An empty part is left out.
+
+    what may be several lines (a simulator's message); `plain` is the plainer hint behind `more`.
+    """
+
+    what: str
+    where: str = ""
+    cells: tuple[Row, ...] = ()
+    left_out: str = ""
+    cause: str = ""
+    next: str = ""
+    plain: str = ""
+    more: str = ""
+
+
+def text(headline: str, report: Report) -> str:
+    """The plain-text form, e.g.
+
+    guarded_add: fail, 0 of 2 points
+      where  guarded_add[2, 32](out, a, b, n) with n = 33
+      what   1 of 33 elements of out is wrong
+    """
+    parts = [("where", report.where), ("what", report.what)]
+    lines = [headline]
+    for label, body in parts:
+        lines += _part(label, body)
+    lines += [f"           {row}" for row in columns(report.cells)]
+    if report.left_out:
+        lines.append(f"           {report.left_out}")
+    lines += _part("cause", report.cause)
+    lines += _part("next", report.next)
+    lines += [f"         {report.more}"] if report.more else []
+    return "\n".join(lines)
+
+
+def columns(rows: Sequence[Row]) -> list[str]:
+    """Rows as lines with aligned columns, two spaces between."""
+    if not rows:
+        return []
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _part(label: str, body: str) -> list[str]:
+    if not body:
+        return []
+    first, *rest = body.splitlines()
+    return [f"  {label:<5}  {first}", *(f"         {line}" if line else "" for line in rest)]

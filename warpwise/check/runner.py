@@ -1,0 +1,120 @@
+"""The runner: one case through the simulator and, where a GPU works, through the GPU as well.
+
+The simulator says who wrote what and stops at an index outside an array; it goes first, so that a
+kernel with such an index never reaches the GPU.  Values then come from the GPU where there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .cases import Case, poison
+
+SIMULATED = "counted, simulator"
+
+
+@dataclass(frozen=True)
+class Writes:
+    """Who touched an array: per element how often, and the last writing thread (-1: none)."""
+
+    writes: np.ndarray
+    reads: np.ndarray
+    writer: np.ndarray
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished or stopped launch, by the spec's argument names.
+
+    arrays: contents afterwards; census: empty where the simulator did not run to the end;
+    error: the simulator's, when it stopped the kernel; notes: its remarks.
+    """
+
+    arrays: Mapping[str, np.ndarray]
+    census: Mapping[str, Writes] = field(default_factory=dict)
+    error: Exception | None = None
+    notes: tuple[str, ...] = ()
+
+
+def run(answer: Any, kernel: Any, case: Case, outputs: tuple[str, ...], seed: int) -> Outcome:
+    """Run `kernel` (the simulator's) on a case, then `answer` on the GPU if it is made for one.
+
+    outputs: arguments to poison first.  The arrays of `case` are copied, never changed.
+    """
+    outcome = _simulate(kernel, case, fresh(case, outputs), seed)
+    if not launches_on_gpu(answer):
+        return outcome
+    if outcome.error is not None and not _beyond_simulator(outcome.error):
+        return outcome
+    args = fresh(case, outputs)
+    answer[case.grid, case.block](*args.values())
+    notes = outcome.notes
+    if outcome.error is not None:
+        notes = (*notes, f"not simulated: {str(outcome.error).splitlines()[0]}")
+    return Outcome(_arrays(args), outcome.census, None, notes)
+
+
+def fresh(case: Case, outputs: tuple[str, ...]) -> dict[str, Any]:
+    """Copies of the arguments, outputs poisoned."""
+    args: dict[str, Any] = {}
+    for name, value in case.args.items():
+        if not isinstance(value, np.ndarray):
+            args[name] = value
+        elif name in outputs:
+            args[name] = poison(value.shape, value.dtype)
+        else:
+            args[name] = value.copy(order="K")
+    return args
+
+
+def launches_on_gpu(answer: Any) -> bool:
+    """Is the answer a real Numba dispatcher, on a machine whose GPU is in use?"""
+    from warpwise import backend
+    from warpwise.simt import Kernel
+
+    return not isinstance(answer, Kernel) and hasattr(answer, "py_func") and backend() == "gpu"
+
+
+def label(answer: Any) -> str:
+    """Where the facts of a check come from."""
+    if not launches_on_gpu(answer):
+        return SIMULATED
+    from numba import cuda
+
+    name = cuda.get_current_device().name
+    return f"values from {name.decode() if isinstance(name, bytes) else name}; {SIMULATED}"
+
+
+def _simulate(kernel: Any, case: Case, args: dict[str, Any], seed: int) -> Outcome:
+    from warpwise.observe import Census
+    from warpwise.simt import SimtError
+    from warpwise.simt import run as simulate
+
+    census = Census()
+    try:
+        finished = simulate(
+            kernel, case.grid, case.block, list(args.values()), observers=(census,), seed=seed
+        )
+    except SimtError as error:
+        if error.__cause__ is not None:  # the simulator itself failed
+            raise
+        return Outcome(_arrays(args), error=error)
+    theirs = dict(zip(args, kernel.parameters, strict=True))
+    seen = {
+        name: Writes(census.writes[own], census.reads[own], census.writer[own])
+        for name, own in theirs.items()
+        if own in census.writes
+    }
+    return Outcome(_arrays(args), seen, None, tuple(note.text for note in finished.notes))
+
+
+def _beyond_simulator(error: Exception) -> bool:
+    return getattr(error, "diagnosis", "") == "unsupported"
+
+
+def _arrays(args: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    return {name: value for name, value in args.items() if isinstance(value, np.ndarray)}

@@ -1,0 +1,108 @@
+"""Specs: what an exercise asks, as data.  One spec serves the learner's check and the grader.
+
+output    an array parameter that the kernel must write
+suspect   a function that computes what a known mistake would give, keyed by its diagnosis
+hint      (vague, plain): what to look at, and what to do about it
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .cases import Case, Level
+from .tolerance import Tolerance, for_dtype
+
+Hints = Mapping[str, tuple[str, str]]
+FLOAT = Tolerance(1e-9, 1e-12)
+Owner = Callable[[tuple[int, ...], Case], tuple[Any, Any] | None]
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """An exercise whose answer is a `@cuda.jit` kernel.
+
+    name, unit, points: e.g. "guarded_add", "t1_01_threads", 2.
+    outputs: names in `Case.args` that the kernel writes; they are filled with poison first.
+    cases: (rng, level) -> cases, smallest first; use the helpers of `warpwise.check.cases`.
+    reference: case -> {output: array}, computed in higher precision.  A masked element (np.ma) is
+        one that the kernel must leave alone.
+    inout: outputs whose contents the kernel may read first; they are not poisoned.
+    tolerance: dtype name -> Tolerance, where the default of the dtype does not fit.
+    writes_once: no element may be written twice.
+    owner: (index, case) -> (block, thread) that should write this element, None when open.
+    hints: {diagnosis: (vague, plain)}; the general hints serve for the rest.
+    suspects: {diagnosis: case -> {output: array}}; masked elements are unwritten ones.
+    causes: {diagnosis: sentence} for diagnoses of this exercise only.
+    """
+
+    name: str
+    unit: str
+    points: float
+    outputs: tuple[str, ...]
+    cases: Callable[[np.random.Generator, Level], Iterable[Case]]
+    reference: Callable[[Case], Mapping[str, np.ndarray]]
+    inout: tuple[str, ...] = ()
+    tolerance: Mapping[str, Tolerance] = field(default_factory=dict)
+    writes_once: bool = False
+    owner: Owner | None = None
+    hints: Hints = field(default_factory=dict)
+    suspects: Mapping[str, Callable[[Case], Mapping[str, np.ndarray]]] = field(default_factory=dict)
+    causes: Mapping[str, str] = field(default_factory=dict)
+
+    def tolerance_of(self, dtype: Any) -> Tolerance:
+        """How exact an output of `dtype` must be."""
+        return self.tolerance.get(np.dtype(dtype).name, for_dtype(dtype))
+
+
+@dataclass(frozen=True)
+class FunctionSpec:
+    """An exercise whose answer is a host function from plain data to plain data.
+
+    inputs: (rng, level) -> argument tuples, smallest first: numbers, strings, tuples, arrays.
+    reference: the right function, of the same arguments; its parameter names serve in messages.
+    tolerance: for floats; integers, strings and booleans are exact.
+    suspects: {diagnosis: function of the same arguments giving the known wrong value}.
+    """
+
+    name: str
+    unit: str
+    points: float
+    inputs: Callable[[np.random.Generator, Level], Iterable[Sequence[Any]]]
+    reference: Callable[..., Any]
+    tolerance: Tolerance = FLOAT
+    hints: Hints = field(default_factory=dict)
+    suspects: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    causes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """Parameter names, from the reference."""
+        return tuple(inspect.signature(self.reference).parameters)
+
+
+@dataclass(frozen=True)
+class ValueSpec:
+    """An exercise whose answer is one predicted value: a number, or a function without arguments.
+
+    expected: () -> the right value, computed, never typed in.
+    what: what the value is, for the message, e.g. "the number of idle threads".
+    suspects: {diagnosis: the wrong value that this mistake gives}.
+    """
+
+    name: str
+    unit: str
+    points: float
+    expected: Callable[[], Any]
+    what: str = "the value"
+    tolerance: Tolerance = FLOAT
+    hints: Hints = field(default_factory=dict)
+    suspects: Mapping[str, Any] = field(default_factory=dict)
+    causes: Mapping[str, str] = field(default_factory=dict)
+
+
+Spec = KernelSpec | FunctionSpec | ValueSpec
