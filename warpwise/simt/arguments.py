@@ -47,8 +47,8 @@ class Argument:
 def bind(name: str, value: Any, ordinal: int, wanted: Any = None) -> Argument:
     """Bind one argument of a launch; `wanted` is its type in an explicit signature."""
     if isinstance(value, DeviceNDArray):
-        kind = ArrayType(typing.numba_type(value.dtype), value.ndim)
-        return Argument(name, kind, value.reference(name, ordinal))
+        array = ArrayType(typing.numba_type(value.dtype), value.ndim)
+        return Argument(name, array, value.reference(name, ordinal))
     if isinstance(value, np.ndarray):
         return _bind_host_array(name, value, ordinal)
     if isinstance(value, tuple):

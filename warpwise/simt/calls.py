@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numba.core import types
@@ -47,7 +47,7 @@ def lower_call(fl: Expressions, node: ast.Call) -> Val:
     _refuse(fl, node, called, name)
 
 
-def _refuse(fl: Expressions, node: ast.Call, called: Any, name: str) -> Any:
+def _refuse(fl: Expressions, node: ast.Call, called: Any, name: str) -> NoReturn:
     if callable(called) and hasattr(called, "__code__"):
         fl.fail(
             TypingError, node, f"{name} is an ordinary Python function; a kernel cannot call it",

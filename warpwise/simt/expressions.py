@@ -238,8 +238,14 @@ class Expressions:
         signature = self.resolve(function, infix, [left, right], node)
         a = self.cast(left, signature.args[0], node)
         b = self.cast(right, signature.args[1], node)
-        if name in ("LShift", "RShift"):
-            a, b = self.cast(a, signature.result, node), self.cast(b, types.int64, node)
+        if typing.is_integer(signature.result):
+            # NumPy would make float64 of int64 and uint64; the compiler computes in the result's
+            # type.  Only an exponent and the distance of a shift keep their own.
+            a = self.cast(a, signature.result, node)
+            if name in ("LShift", "RShift"):
+                b = self.cast(b, types.int64, node)
+            elif name != "Pow":
+                b = self.cast(b, signature.result, node)
         helper = {"**": "power", "<<": "shift_left", ">>": "shift_right"}.get(infix)
         code = f"{helper}({a.code}, {b.code})" if helper else f"({a.code} {infix} {b.code})"
         if a.known and b.known:
@@ -280,16 +286,22 @@ class Expressions:
             if truth.known:
                 return self.known(np.bool_(not truth.const), types.boolean)
             return Val(f"(~{truth.code})", types.boolean)
-        function, prefix = {
+        table: dict[type[ast.unaryop], tuple[Any, str]] = {
             ast.USub: (operator.neg, "-"), ast.UAdd: (operator.pos, "+"),
             ast.Invert: (operator.invert, "~"),
-        }[type(node.op)]  # fmt: skip
+        }  # fmt: skip
+        function, prefix = table[type(node.op)]
         signature = self.resolve(function, f"unary {prefix}", [value], node)
-        operand = self.cast(self.cast(value, signature.args[0], node), signature.result, node)
+        # Computed in the operand's own width, then widened: -uint8(1) is 255, as compiled.
+        narrow = types.int64 if signature.args[0] == types.boolean and prefix != "~" else (
+            signature.args[0])
+        operand = self.cast(value, narrow, node)
         if operand.known:
             with np.errstate(all="ignore"):
-                return self.known(function(operand.const), signature.result)
-        return Val(f"({prefix}{operand.code})", signature.result)
+                result = self.known(function(operand.const), narrow)
+        else:
+            result = Val(f"({prefix}{operand.code})", narrow)
+        return self.cast(result, signature.result, node)
 
     def on_Compare(self, node: ast.Compare) -> Val:
         if len(node.ops) > 1:  # a < b < c is a < b and b < c, b evaluated once
@@ -446,7 +458,7 @@ class Expressions:
                 return self.of_symbol(getattr(owner, node.attr))
             except AttributeError as error:
                 self.fail(TypingError, node, str(error))
-        if isinstance(owner, ModuleType) or isinstance(owner, type):
+        if isinstance(owner, (ModuleType, type)):
             if is_cuda_module(owner):
                 from .symbols import DEVICE_NAMES
 

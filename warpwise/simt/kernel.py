@@ -299,19 +299,17 @@ def _normalise(given: Any) -> list[tuple[Type, ...]]:
             raise TypingError(f"@cuda.jit: {one!r} is no signature ({error}).") from None
         if result is not None and str(result) != "none":
             raise TypingError(
-                f"@cuda.jit: a kernel returns nothing, so {one} has to begin with void."
+                f"@cuda.jit: a kernel returns nothing, so {one} has to start with void."
             )
         found.append(tuple(args))
     return found
 
 
 def _fits(value: Any, kind: Type) -> bool:
-    dtype, ndim = getattr(kind, "dtype", None), getattr(kind, "ndim", None)
-    if ndim is not None:
-        if getattr(value, "ndim", None) != ndim or not hasattr(value, "dtype"):
-            return False
-        return bool(typing.numpy_dtype(dtype) == value.dtype)
-    return not hasattr(value, "shape") or getattr(value, "ndim", 1) == 0
+    shape = getattr(value, "shape", ())
+    if getattr(kind, "ndim", None) is None:
+        return len(shape) == 0
+    return len(shape) == kind.ndim and bool(typing.numpy_dtype(kind.dtype) == value.dtype)
 
 
 def _kind_of(value: Any) -> str:
@@ -336,7 +334,7 @@ def _says_device(tree: ast.FunctionDef) -> bool:
     for name, call in _decorators(tree):
         if name.split(".")[-1] == "jit" and call is not None:
             for keyword in call.keywords:
-                if keyword.arg == "device" and getattr(keyword.value, "value", False):
+                if keyword.arg == "device" and getattr(keyword.value, "value", None):
                     return True
     return False
 

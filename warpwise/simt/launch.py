@@ -253,8 +253,8 @@ def dim3(value: Any, what: str, limits: Dim3) -> Dim3:
     for axis, part in zip("xyz", parts, strict=False):
         if isinstance(part, (float, np.floating)):
             raise LaunchError(
-                f"{what} has to be made of integers, got {part!r}. A division with / gives a float: "
-                "use (n + threads - 1) // threads."
+                f"{what} has to be made of integers, got {part!r}. "
+                "A division with / gives a float: use (n + threads - 1) // threads."
             )
         if isinstance(part, bool) or not hasattr(part, "__index__"):
             raise LaunchError(f"{what} has to be made of integers, got {part!r}")

@@ -45,9 +45,9 @@ def _in_range(
             return i, m
     elif i.size == 0 or (i.min() >= 0 and (i < n).all()):
         return i, m
-    bad = (i < -n) | (i >= n)
-    bad = (bad if m is True else m & bad) if bad.any() else False
-    if bad is not False and bad.any():
+    outside: Any = (i < -n) | (i >= n)
+    bad = outside if m is True else m & outside
+    if bad.any():
         run.out_of_bounds(site, arr, index, bad)
         m = minus(m, bad if bad.ndim else True)
         if m is False:

@@ -25,8 +25,8 @@ from .values import (
 )
 
 __all__ = [
-    "I64", "ArrayRef", "LaneRange", "Spin", "any_lane", "assign", "both", "bound", "load", "logical_and",
-    "logical_or", "minus", "pick", "row", "select", "split", "store", "transposed",
+    "I64", "ArrayRef", "LaneRange", "Spin", "any_lane", "assign", "both", "bound", "load", "minus",
+    "pick", "row", "select", "split", "store", "transposed",
 ]  # fmt: skip
 
 
@@ -133,16 +133,6 @@ def _same(a: Any, b: Any) -> bool:
     if isinstance(a, ArrayRef):
         return a.root is b.root and _same(a.offset, b.offset)
     return np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
-
-
-def logical_and(a: Value, b: Value) -> Value:
-    """`a and b` of two bools that were both computed."""
-    return a & b
-
-
-def logical_or(a: Value, b: Value) -> Value:
-    """`a or b` of two bools that were both computed."""
-    return a | b
 
 
 def pick(items: tuple[Value, ...], index: Value, where: str) -> Value:

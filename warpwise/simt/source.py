@@ -66,7 +66,8 @@ class LiveScope:
 class TextScope:
     """Names of a kernel that exists only as text: constants, known modules, its own imports.
 
-    Nothing of the text is run.  An import of anything but these modules is refused.
+    Nothing of the text is run.  Literal assignments (`TILE = 16`) count; imports of other modules
+    are ignored, so that the names they would give are not defined.
     """
 
     MODULES = ("warpwise", "numba", "numba.cuda", "numba.types", "numpy", "math")
@@ -84,6 +85,11 @@ class TextScope:
                     value = getattr(_module(node.module), alias.name, None)
                     if value is not None:
                         self._names[alias.asname or alias.name] = value
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                try:
+                    self._names[node.targets[0].id] = ast.literal_eval(node.value)
+                except ValueError:
+                    continue  # computed: the caller passes it in `constants`
         self._names.update(constants)
 
     def define(self, name: str, value: Any) -> None:
@@ -99,28 +105,10 @@ class TextScope:
 
 
 # What a kernel may call of Python's own; the rest of `builtins` stays out of reach of a text.
-_BUILTINS = {
-    name: getattr(builtins, name)
-    for name in [
-        "abs",
-        "bool",
-        "complex",
-        "divmod",
-        "enumerate",
-        "float",
-        "int",
-        "len",
-        "max",
-        "min",
-        "pow",
-        "print",
-        "range",
-        "round",
-        "sum",
-        "tuple",
-        "zip",
-    ]
-}
+_BUILTIN_NAMES = """
+    abs bool complex divmod enumerate float int len max min pow print range round sum tuple zip
+"""
+_BUILTINS = {name: getattr(builtins, name) for name in _BUILTIN_NAMES.split()}
 
 
 def _default_names() -> dict[str, Any]:

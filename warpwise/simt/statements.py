@@ -65,8 +65,7 @@ class Function(Expressions):
         self.returned: list[Type | None] = []
         self.loops: list[Loop] = []
         self.occurrences = Counter(_names(source.tree))
-        self.assigned = {n.id for n in ast.walk(source.tree)
-                         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}  # fmt: skip
+        self.assigned = _assigned_in(source.tree)
         self.parameters = [a.arg for a in source.tree.args.args]
         self.local: list[frozenset[str]] = []
         self.variables: dict[tuple[str, Type], str] = {}
@@ -674,7 +673,7 @@ def _ours(name: str) -> bool:
     stem = name.rstrip("0123456789")
     ours = ("m_", "t_", "c_", "v_", "r_", "view_", "lanes_", "value_", "spin_", "again_")
     return (
-        name in ("value_returned", "lanes_gone", "_") or stem in ours or _CONSTANT.match(name)
+        name in ("value_returned", "lanes_gone", "_") or stem in ours or bool(_CONSTANT.match(name))
         or hasattr(runtime, name) or hasattr(ops, name)
     )  # fmt: skip
 

@@ -17,74 +17,21 @@ from functools import cache
 from types import ModuleType
 from typing import Any, NoReturn
 
+_TABLE = """
+    threadIdx blockIdx blockDim gridDim laneid warpsize grid gridsize
+    shared shared.array local local.array const const.array_like
+    syncthreads syncthreads_count syncthreads_and syncthreads_or syncwarp
+    threadfence threadfence_block threadfence_system nanosleep cg cg.this_grid
+    shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync all_sync any_sync eq_sync
+    ballot_sync match_any_sync match_all_sync activemask lanemask_lt
+    popc clz ffs brev selp fma cbrt fp16 libdevice random
+    atomic atomic.add atomic.sub atomic.max atomic.min atomic.nanmax atomic.nanmin
+    atomic.and_ atomic.or_ atomic.xor atomic.exch atomic.inc atomic.dec atomic.cas
+    atomic.compare_and_swap
+"""
+
 #: Names that mean something inside a kernel.  Those without a lowering are refused by name.
-DEVICE_NAMES = frozenset(
-    [
-        "threadIdx",
-        "blockIdx",
-        "blockDim",
-        "gridDim",
-        "laneid",
-        "warpsize",
-        "grid",
-        "gridsize",
-        "shared.array",
-        "local.array",
-        "const.array_like",
-        "syncthreads",
-        "syncthreads_count",
-        "syncthreads_and",
-        "syncthreads_or",
-        "syncwarp",
-        "threadfence",
-        "threadfence_block",
-        "threadfence_system",
-        "nanosleep",
-        "cg.this_grid",
-        "cg",
-        "shfl_sync",
-        "shfl_up_sync",
-        "shfl_down_sync",
-        "shfl_xor_sync",
-        "all_sync",
-        "any_sync",
-        "eq_sync",
-        "ballot_sync",
-        "match_any_sync",
-        "match_all_sync",
-        "activemask",
-        "lanemask_lt",
-        "vote_sync_intrinsic",
-        "popc",
-        "clz",
-        "ffs",
-        "brev",
-        "selp",
-        "fma",
-        "cbrt",
-        "atomic.add",
-        "atomic.sub",
-        "atomic.max",
-        "atomic.min",
-        "atomic.nanmax",
-        "atomic.nanmin",
-        "atomic.and_",
-        "atomic.or_",
-        "atomic.xor",
-        "atomic.exch",
-        "atomic.inc",
-        "atomic.dec",
-        "atomic.cas",
-        "atomic.compare_and_swap",
-        "shared",
-        "local",
-        "const",
-        "atomic",
-        "fp16",
-        "libdevice",
-        "random",
-    ]
-)
+DEVICE_NAMES = frozenset(_TABLE.split())
 
 
 @dataclass(frozen=True)
