@@ -61,6 +61,11 @@ def test_a_missing_venv_module_names_the_package(monkeypatch: pytest.MonkeyPatch
             "SSLError(SSLCertVerificationError(1, 'CERTIFICATE_VERIFY_FAILED'))",
             "The package index was reached, but its certificate was not accepted.",
         ),
+        (
+            "ERROR: Could not find a version that satisfies the requirement jupyterlab==4.6.6 "
+            "(from versions: none)\nERROR: No matching distribution found for jupyterlab==4.6.6",
+            "The package index could not be reached.",
+        ),
         ("ERROR: No matching distribution found for torch", "A pinned package has no build"),
         ("[Errno 13] Permission denied: '.venv'", "A file could not be written."),
         ("error: something else", "pip could not install the packages."),

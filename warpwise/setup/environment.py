@@ -65,6 +65,8 @@ PIP_FAILURES: tuple[tuple[tuple[str, ...], str], ...] = (
             "ReadTimeoutError",
             "Connection refused",
             "ProxyError",
+            # The first in the list and pure Python: not found means no index, not no build.
+            "satisfies the requirement jupyterlab",
         ),
         "The package index could not be reached.  Check the network (and HTTPS_PROXY where one is "
         "needed), then run the same command again.",
