@@ -28,7 +28,7 @@ from warpwise.authoring.layout import (
 from warpwise.authoring.sync import describe, make_plan, run_lesson, write
 
 OK, DIFFERENT, BAD_SOURCE, NOT_RUNNING = 0, 1, 2, 3
-MEND = "To mend it: make build"
+MEND = "The command for it: make build"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -64,9 +64,9 @@ def _check(products: list[Product], orphans: list[Path], root: Path) -> int:
         problems.append(f"{orphan.relative_to(root).as_posix()}: {what}")
     if problems:
         print("\n\n".join(problems))
-        print(f"\n{len(problems)} of {len(products)} notebooks differ. {MEND}")
+        print(f"\n{len(problems)} of {_count(len(products))} to mend. {MEND}")
         return DIFFERENT
-    print(f"{len(products)} notebooks are what their sources say.")
+    print(f"{_count(len(products))} checked: as the sources say.")
     return OK
 
 
@@ -93,8 +93,12 @@ def _build(
             print(f"deleted {name}: no source makes it")
         else:
             print(f"left {name} alone: it is not the builder's. Move it to mine/ or delete it.")
-    print(f"{len(plans)} notebooks, {written} written.")
+    print(f"{_count(len(plans))}, {written} written.")
     return OK
+
+
+def _count(number: int) -> str:
+    return "1 notebook" if number == 1 else f"{number} notebooks"
 
 
 def _parser() -> argparse.ArgumentParser:

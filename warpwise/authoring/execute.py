@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import tempfile
@@ -26,8 +27,8 @@ class _ThisInterpreter(KernelSpecManager):
 
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
         argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-        # Quiet: an author's history file is neither read nor written.
-        argv.append("--HistoryManager.enabled=False")
+        # An author's history is neither read nor written; only errors of the kernel are logged.
+        argv += ["--HistoryManager.enabled=False", "--IPKernelApp.log_level=40"]
         return KernelSpec(argv=argv, display_name=kernel_name, language="python")
 
 
@@ -41,6 +42,13 @@ class _Recorder(NotebookClient):
     def __init__(self, notebook: NotebookNode, **options: Any) -> None:
         super().__init__(notebook, **options)
         self.comm_open_handlers = {}
+        self.current = NotebookNode(id="", source="")
+
+    async def async_execute_cell(self, cell: NotebookNode, *args: Any, **kwargs: Any) -> Any:
+        """Runs one cell, remembering which, for messages."""
+        if cell.cell_type == "code":
+            self.current = cell
+        return await super().async_execute_cell(cell, *args, **kwargs)
 
     def create_kernel_manager(self) -> AsyncKernelManager:
         self.km = AsyncKernelManager(kernel_name="warpwise", kernel_spec_manager=_ThisInterpreter())
@@ -50,17 +58,19 @@ class _Recorder(NotebookClient):
         """Nothing to clear, see the class."""
 
 
-def execute(notebook: NotebookNode, folder: Path, root: Path, name: str) -> None:
+def execute(
+    notebook: NotebookNode, folder: Path, root: Path, name: str, seconds: int = CELL_SECONDS
+) -> None:
     """Run all cells in a fresh kernel, in place, and make the outputs fit to commit.
 
     folder: where the kernel runs; root: the course, put first on its import path; name: for
-    messages. The kernel has WARPWISE_BACKEND=sim, so that a lesson's numbers are the same on every
-    machine. Raises ExecutionError for any cell that fails, takes longer than CELL_SECONDS, or
-    prints what would differ in the next run.
+    messages; seconds: what one cell may take. The kernel has WARPWISE_BACKEND=sim, so that a
+    lesson's numbers are the same on every machine. Raises ExecutionError for any cell that fails,
+    takes too long, or prints what would differ in the next run.
     """
     client = _Recorder(
         notebook,
-        timeout=CELL_SECONDS,
+        timeout=seconds,
         record_timing=False,
         store_widget_state=False,
         coalesce_streams=True,
@@ -77,12 +87,22 @@ def execute(notebook: NotebookNode, folder: Path, root: Path, name: str) -> None
         try:
             client.execute(env=environment)
         except CellExecutionError as error:
-            cell = _failed_cell(notebook)
+            cell_id = client.current.id
             raise ExecutionError(
-                f"{name}: cell '{cell}' failed.\n{without_colours(str(error))}"
+                f"{name}: cell '{cell_id}' failed.\n{without_colours(str(error))}"
             ) from None
-        except (CellTimeoutError, DeadKernelError) as error:
-            raise ExecutionError(f"{name}: {error}") from None
+        except CellTimeoutError:
+            source = client.current.source
+            raise ExecutionError(
+                f"{name}: a cell took longer than {seconds} s:\n{source}"
+            ) from None
+        except DeadKernelError:
+            source = client.current.source
+            raise ExecutionError(f"{name}: the kernel died in this cell:\n{source}") from None
+        except RuntimeError as error:
+            # nbclient leaves this behind when a start fails, and it complains at exit.
+            atexit.unregister(client._cleanup_kernel)
+            raise ExecutionError(f"{name}: the kernel did not start. {error}") from None
     notebook.metadata["language_info"] = dict(LANGUAGE_INFO)
     normalise(notebook)
     folders = private_folders(root)
@@ -104,11 +124,3 @@ def is_executed(notebook: NotebookNode) -> bool:
         if cell.cell_type == "code" and "skip-execution" not in cell.metadata.get("tags", [])
     ]
     return counts == list(range(1, len(counts) + 1))
-
-
-def _failed_cell(notebook: NotebookNode) -> str:
-    for cell in notebook.cells:
-        if any(output.output_type == "error" for output in cell.get("outputs", [])):
-            if "raises-exception" not in cell.metadata.get("tags", []):
-                return str(cell.id)
-    return "?"
