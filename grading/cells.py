@@ -20,7 +20,7 @@ from grading.reasons import Note, note
 _PYTHON_MAGICS = ("%%time", "%%timeit", "%%capture", "%%prun")
 _MERGE_MARKER = re.compile(r"^(<<<<<<<|=======|>>>>>>>)(?: |$)", re.MULTILINE)
 MAX_SOURCE = 200_000  # characters in one cell; a lab's whole text has some 10,000
-MAX_TREE_DEPTH = 150  # an honest function nests below 30
+MAX_TREE_DEPTH = 100  # an honest function nests below 30
 
 
 @dataclass(frozen=True)

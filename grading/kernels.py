@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 import symtable
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -167,3 +168,24 @@ def literal(
             return None
         return value if abs(value) < _LARGEST else None
     return None
+
+
+# A signature such as "void(float32[:, ::1], int64)" and nothing that could be called for effect:
+# Numba evaluates this text as Python.
+_SIGNATURE = re.compile(
+    r"(?:(?:u?int(?:8|16|32|64|p|c)?|float(?:16|32|64)|complex(?:64|128)|bool_?|boolean|void|none"
+    r"|[iu][1248]|f[248]|c8|c16|b1)\b|[\s\[\]():,1])*"
+)
+
+
+def has_plain_signatures(text: str) -> bool:
+    """Whether all that the decorators in `text` say in strings is made of type names."""
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        for decorator in node.decorator_list:
+            for part in ast.walk(decorator):
+                if isinstance(part, ast.Constant) and isinstance(part.value, (str, bytes)):
+                    if not isinstance(part.value, str) or not _SIGNATURE.fullmatch(part.value):
+                        return False
+    return True

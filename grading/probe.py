@@ -7,6 +7,7 @@ expected value and gives no verdict, so nothing here is worth changing.
 from __future__ import annotations
 
 import os
+import traceback
 from typing import Any
 
 from grading import wire
@@ -42,21 +43,32 @@ def publish(exercise: str, namespace: dict[str, Any]) -> None:
 
 
 def _call_all(request: dict[str, Any], namespace: dict[str, Any], values: list[Any]) -> None:
-    """Append one outcome for each input: a value, what was raised, or why it is not plain."""
+    """Append one outcome for each input: a value, what was raised, or why it is not plain.
+
+    A name that holds a value instead of a function answers with the value.
+    """
     if request["name"] not in namespace:
         values.append({"undefined": 1})
         return
-    function = namespace[request["name"]]
+    answer = namespace[request["name"]]
     for encoded in request["inputs"]:
+        given = wire.decode(encoded)
         try:
-            result = function(*wire.decode(encoded))
+            result = answer(*given) if callable(answer) else answer
         except KeyboardInterrupt:
             values.append({"interrupted": 1})
             raise
         except BaseException as error:
             values.append({"raised": _error(error)})
         else:
-            values.append(_encoded(result))
+            values.append(_encoded(result) | _changed(encoded, given))
+
+
+def _changed(encoded: Any, given: tuple[Any, ...]) -> dict[str, list[int]]:
+    """Which arguments the function modified, by position."""
+    before = encoded["tuple"]
+    changed = [k for k, value in enumerate(given) if _encoded(value) != {"value": before[k]}]
+    return {"changed": changed} if changed else {}
 
 
 def _encoded(value: Any) -> dict[str, Any]:
@@ -68,13 +80,21 @@ def _encoded(value: Any) -> dict[str, Any]:
         return {"not_plain": type(error).__name__}
 
 
-def _error(error: BaseException) -> list[str]:
-    """The name of an exception and its text, cut short."""
+def _error(error: BaseException) -> list[Any]:
+    """The name of an exception, its text cut short, and the line of the cell it came from."""
+    text, number, line = "", 0, ""
     try:
         text = str(error)[:300]
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != __file__]
+        if frames:
+            number, line = frames[-1].lineno or 0, (frames[-1].line or "")[:200]
     except Exception:
-        text = ""
-    return [type(error).__name__[:60], text.encode("utf-8", "replace").decode("utf-8")]
+        text = text or "(an error that cannot be shown)"
+    return [_valid(type(error).__name__[:60]), _valid(text), number, _valid(line)]
+
+
+def _valid(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _append(line: str) -> None:
