@@ -37,6 +37,7 @@ _UNIT_KEYS = {
     "minutes": int,
     "points": int,
 }
+_KINDS = {str: "a string", list: "a list", int: "a whole number"}
 _NAME = re.compile(r"(t\d)_(\d\d)_[a-z][a-z0-9_]*")
 _EXERCISE = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -165,7 +166,7 @@ def _read_unit(entry: dict[str, Any], root: Path) -> Unit:
     name = entry.get("name", "?")
     for key, kind in _UNIT_KEYS.items():
         if type(entry.get(key)) is not kind:
-            raise CurriculumError(f"{name}: '{key}' must be a {kind.__name__}.")
+            raise CurriculumError(f"{name}: '{key}' must be {_KINDS[kind]}.")
     unknown = set(entry) - set(_UNIT_KEYS) - {"exercises"}
     if unknown:
         raise CurriculumError(f"{name}: unknown key '{min(unknown)}'.")
