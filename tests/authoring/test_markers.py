@@ -9,9 +9,9 @@ from warpwise.authoring.markers import BEGIN, END, looks_like_marker
 
 
 def lab_of(body: str) -> str:
-    """The source of the one exercise cell as a learner gets it."""
-    cells = parse_source(f'# %% answer tags=["exercise"]\n{body}\n', "lab.py")
-    return build_lab(cells).cells[1].source
+    """The source of the one exercise cell as a learner gets it, less its last line."""
+    cells = parse_source(f'# %% answer tags=["exercise"]\n{body}\nanswer = 0\n', "lab.py")
+    return build_lab(cells).cells[1].source.removesuffix("\nanswer = 0")
 
 
 def refusal(body: str) -> str:
@@ -88,7 +88,7 @@ def test_a_value_at_column_0_becomes_ellipsis():
 
 def test_the_full_notebook_keeps_markers_and_answer():
     """A solution shows where the hole was."""
-    cells = parse_source(f'# %% answer tags=["exercise"]\n{KERNEL}\n')
+    cells = parse_source(f'# %% f tags=["exercise"]\n{KERNEL}\n')
 
     assert build_full(cells).cells[1].source == KERNEL
 

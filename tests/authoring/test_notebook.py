@@ -7,6 +7,7 @@ import nbformat
 import pytest
 
 from warpwise.authoring import (
+    AuthoringError,
     build_full,
     build_lab,
     build_lesson,
@@ -25,7 +26,7 @@ def cells(course):
     return read_source(course / LAB)
 
 
-@pytest.mark.parametrize("build", [build_full, build_lab, build_lesson])
+@pytest.mark.parametrize("build", [build_full, build_lab])
 def test_two_builds_give_the_same_bytes(course, build):
     """Nothing random, no clock and no folder gets into a notebook."""
     first = canonical_bytes(build(read_source(course / LAB)))
@@ -87,7 +88,7 @@ def test_nothing_of_the_answer_is_in_the_lab(cells):
     assert "secret" in canonical_bytes(build_full(cells)).decode()
 
 
-@pytest.mark.parametrize("build", [build_full, build_lab, build_lesson])
+@pytest.mark.parametrize("build", [build_full, build_lab])
 def test_the_first_cell_says_where_the_notebook_comes_from(cells, build):
     """Whoever opens a built notebook sees which text to edit instead."""
     first = build(cells).cells[0]
@@ -120,6 +121,15 @@ def test_tags_are_said_in_the_words_of_nbval_and_nbclient_too(tag, tags):
     notebook = build_lesson(parse_source(f'# %% tags=["{tag}"]\nx = 1\n'))
 
     assert tags == _tags(notebook.cells[1])
+
+
+@pytest.mark.parametrize("place", [1, 2])
+def test_a_lesson_has_no_exercises(cells, place):
+    """Neither an exercise nor an answer: a lesson is built without holes."""
+    with pytest.raises(AuthoringError) as caught:
+        build_lesson([cells[place]])
+
+    assert str(caught.value).endswith(": A lesson has no exercises and no answers. Use the lab.")
 
 
 def test_a_name_outside_the_course_is_the_file_name():

@@ -178,8 +178,13 @@ def test_nearly_right_headers_are_refused(header):
             "so the lab would show the answer.",
         ),
         (
-            '# %% a tags=["exercise", "solution"]\n### BEGIN SOLUTION\nx = 1\n### END SOLUTION\n',
+            '# %% a tags=["exercise", "solution"]\n### BEGIN SOLUTION\na = 1\n### END SOLUTION\n',
             "lab.py:2: 'a' is tagged both 'exercise' and 'solution'.",
+        ),
+        (
+            '# %% a tags=["exercise"]\n### BEGIN SOLUTION\nb = 1\n### END SOLUTION\n',
+            "lab.py:2: The exercise 'a' defines no function and no value called 'a', "
+            "so a grader could not find the answer.",
         ),
         (
             "# %% a\n### BEGIN SOLUTION\nx = 1\n### END SOLUTION\n",

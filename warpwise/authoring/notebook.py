@@ -12,6 +12,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from warpwise.authoring.errors import AuthoringError
 from warpwise.authoring.markers import cut_holes
 from warpwise.authoring.source import Cell
 
@@ -44,7 +45,12 @@ _NOTES = {
 
 
 def build_lesson(cells: list[Cell]) -> NotebookNode:
-    """The notebook of a lesson, not yet run."""
+    """The notebook of a lesson, not yet run. Raises AuthoringError for an exercise in it."""
+    for cell in cells:
+        if "exercise" in cell.tags or "solution" in cell.tags:
+            raise AuthoringError(
+                cell.path, cell.line, "A lesson has no exercises and no answers. Use the lab."
+            )
     return _build("lesson", cells)
 
 

@@ -29,7 +29,7 @@ from warpwise.authoring.markers import BEGIN, END, Region, check_prose, find_reg
 
 TAGS = {
     "parameters": "the one cell whose values papermill may replace",
-    "exercise": "holds an answer between markers; its title is the exercise's name",
+    "exercise": "holds an answer between markers; its title names exercise and function",
     "check": "calls check()",
     "solution": "left out of the lab",
     "gpu": "runs only by hand, where there is a GPU",
@@ -174,9 +174,31 @@ def _code_cell(title: str, tags: tuple[str, ...], source: str, at: int, path: Pa
                 f"The exercise '{title}' has no '{BEGIN}' ... '{END}', "
                 "so the lab would show the answer.",
             )
+        if title not in _defined_names(source):
+            raise AuthoringError(
+                path,
+                at,
+                f"The exercise '{title}' defines no function and no value called '{title}', "
+                "so a grader could not find the answer.",
+            )
         if "solution" in tags:
             raise AuthoringError(path, at, f"'{title}' is tagged both 'exercise' and 'solution'.")
     return Cell("code", title, tags, source, "", at, path, regions)
+
+
+def _defined_names(source: str) -> set[str]:
+    """Names that a cell gives to functions and values at its top level."""
+    names: set[str] = set()
+    for node in ast.parse(source).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and _is_stored(n)}
+    return names
+
+
+def _is_stored(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
 
 
 def _with_ids(cells: list[Cell]) -> list[Cell]:
