@@ -1,7 +1,7 @@
 """Solution markers: exact ones cut holes, all others are refused. No answer may leak."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warpwise.authoring import AuthoringError, build_full, build_lab, parse_source
@@ -156,6 +156,7 @@ def test_ordinary_comments_are_no_markers(comment):
     assert not looks_like_marker(comment)
 
 
+@settings(deadline=None)  # A slow machine is no mistake.
 @given(
     st.sampled_from([BEGIN, END]),
     st.integers(0, 17),

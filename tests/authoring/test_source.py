@@ -4,7 +4,7 @@ import string
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warpwise.authoring import TAGS, AuthoringError, parse_source, read_source
@@ -237,6 +237,7 @@ PROSE = st.text(string.ascii_letters + " $\\_*\n'\"", min_size=1).filter(
 CODE = st.builds("{} = {}".format, TITLES.map(lambda name: f"v_{name}"), st.integers())
 
 
+@settings(deadline=None)  # A slow machine is no mistake.
 @given(st.lists(st.tuples(st.booleans(), PROSE, CODE), min_size=1, max_size=6))
 def test_what_is_written_is_read_back(parts):
     """Any prose and any code come out of the parser as they went in."""
