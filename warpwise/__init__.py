@@ -13,6 +13,10 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module("warpwise.cuda")
+    if name in ("check", "show_threads"):
+        from .machine import chosen_module
+
+        chosen_module()
     if name == "check":
         from .check import check
 

@@ -55,6 +55,7 @@ def chosen_module() -> ModuleType:
 
         module: ModuleType = cuda
         return module
-    from .simt import api
+    from .simt import api, install
 
+    install()  # a file that says `from numba import cuda` means the same
     return api

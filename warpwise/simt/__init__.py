@@ -18,11 +18,12 @@ from .errors import (
     TypingError,
     UnsupportedError,
 )
+from .install import install, uninstall
 from .kernel import DeviceFunction, Kernel, as_kernel, run
 from .launch import KernelNote, Note, Run
 
 __all__ = [
     "DeviceFunction", "Kernel", "KernelNote", "LaunchError", "LivelockError", "Note",
     "OutOfBoundsError", "Run", "SimtError", "SourceError", "TypingError", "UnsupportedError",
-    "as_kernel", "run",
+    "as_kernel", "install", "run", "uninstall",
 ]  # fmt: skip

@@ -293,8 +293,11 @@ class Expressions:
         function, prefix = table[type(node.op)]
         signature = self.resolve(function, f"unary {prefix}", [value], node)
         # Computed in the operand's own width, then widened: -uint8(1) is 255, as compiled.
-        narrow = types.int64 if signature.args[0] == types.boolean and prefix != "~" else (
-            signature.args[0])
+        narrow = (
+            types.int64
+            if signature.args[0] == types.boolean and prefix != "~"
+            else (signature.args[0])
+        )
         operand = self.cast(value, narrow, node)
         if operand.known:
             with np.errstate(all="ignore"):

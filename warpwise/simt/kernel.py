@@ -7,6 +7,7 @@ are frozen then, as Numba does it.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -102,12 +103,15 @@ class Kernel:
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Launch:
         """The same as kernel[griddim, blockdim, stream, sharedmem]."""
-        return Launch(self, griddim, blockdim)
+        try:
+            return Launch(self, griddim, blockdim)
+        except LaunchError as error:
+            raise LaunchError(f"{self.name}: {error}") from None
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Launch:
         """A 1-D launch of at least `ntasks` threads."""
         threads = tpb or 128
-        return Launch(self, max(1, (ntasks + threads - 1) // threads), threads)
+        return self.configure(max(1, (ntasks + threads - 1) // threads), threads)
 
     def __call__(self, *args: Any) -> None:
         raise LaunchError(
@@ -177,11 +181,11 @@ class Kernel:
         self, grid: Any, block: Any, args: Sequence[Any], observers: Sequence[Observer] = ()
     ) -> Run:
         """Launch with observers; returns the finished run."""
-        blocks, threads = configuration(grid, block)
+        launch = self.configure(grid, block)
         arguments = self.bind(args)
         program = self.program(tuple(a.kind for a in arguments))
         values = {a.name: a.value for a in arguments if a.kind is not STATIC}
-        run = Run(program, blocks, threads, values, observers)
+        run = Run(program, launch.grid, launch.block, values, observers)
         try:
             run.execute()
         except SimtError:
@@ -313,8 +317,9 @@ def _fits(value: Any, kind: Type) -> bool:
 
 
 def _kind_of(value: Any) -> str:
-    if hasattr(value, "dtype") and getattr(value, "ndim", 0):
-        return str(ArrayType(typing.numba_type(value.dtype), value.ndim))
+    shape = getattr(value, "shape", ())
+    if shape:
+        return str(ArrayType(typing.numba_type(value.dtype), len(shape)))
     return type(value).__name__
 
 
@@ -340,13 +345,34 @@ def _says_device(tree: ast.FunctionDef) -> bool:
 
 
 def _signatures_in(tree: ast.FunctionDef) -> list[tuple[Type, ...]]:
-    """Explicit signatures written as string literals in the decorator of a text."""
+    """Explicit signatures in the decorator of a text.
+
+    Numba evaluates signature strings as Python, so only texts made of type names get that far.
+    """
     for name, call in _decorators(tree):
         if name.split(".")[-1] == "jit" and call is not None and call.args:
-            try:
-                return _normalise(ast.literal_eval(call.args[0]))
-            except ValueError:
-                raise SourceError(
-                    f"{tree.name}: the signature in @cuda.jit(...) has to be a string literal."
-                ) from None
+            given = call.args[0]
+            parts = given.elts if isinstance(given, ast.List) else [given]
+            texts = [
+                part.value if isinstance(part, ast.Constant) else ast.unparse(part)
+                for part in parts
+            ]
+            return _normalise([_only_types(tree.name, text) for text in texts])
     return []
+
+
+_TYPE_NAMES = frozenset(
+    [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+    + ["void", "none", "boolean", "bool_", "float16", "float32", "float64", "complex64"]
+    + ["complex128", "intp", "uintp", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
+    + ["b1", "c8", "c16", "int_", "uint", "float_", "double", "1"]
+)
+
+
+def _only_types(kernel: str, text: Any) -> str:
+    """The text of a signature when it holds nothing but type names and brackets."""
+    plain = re.sub(r"\b(numba|nb|types)\.", "", str(text))
+    words = re.findall(r"\w+", plain)
+    if not re.fullmatch(r"[\w\s\[\]():,]*", plain) or not _TYPE_NAMES.issuperset(words):
+        raise SourceError(f"{kernel}: the signature in @cuda.jit(...) is not made of type names.")
+    return plain

@@ -231,7 +231,7 @@ class Run:
     def warn(self) -> None:
         """Show the notes as Python warnings."""
         for note in self.notes:
-            warnings.warn(note.text, KernelNote, stacklevel=4)
+            warnings.warn(note.text, KernelNote, stacklevel=3)
 
 
 def _at(values: Sequence[Any], at: Any, lanes: tuple[int, int]) -> tuple[int, ...]:

@@ -70,7 +70,10 @@ class Site:
 
 @dataclass
 class Program:
-    """Collects the generated functions.  `entry` is filled when the source is compiled."""
+    """Collects the generated functions.  `entry` is filled when the source is compiled.
+
+    `types` keeps, for each generated function, every (variable, type) that occurs in it.
+    """
 
     name: str
     functions: list[Lines] = field(default_factory=list)
@@ -80,6 +83,7 @@ class Program:
     specialised: dict[Any, tuple[str, Type]] = field(default_factory=dict)
     in_progress: list[Any] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
+    types: dict[str, set[tuple[str, Type]]] = field(default_factory=dict)
     text: str = ""
     entry: Callable[..., Any] | None = None
 

@@ -103,6 +103,7 @@ class Function(Expressions):
         elif not self.lines:
             self.emit("pass")
         self.program.functions.append(header + self.lines)
+        self.program.types[name] = {key for key in self.variables if key[0] in self.assigned}
         return self._result_type()
 
     def _result_type(self) -> Type | None:
@@ -470,6 +471,7 @@ class Function(Expressions):
         head = dict(self.env)
         while True:
             temporaries, returned = self.temporaries, list(self.returned)
+            variables = dict(self.variables)
             again = f"again_{self.temporaries}" if _has(node, ast.Continue) else ""
             loop = Loop(mask, head, again)
             self.loops.append(loop)
@@ -496,6 +498,7 @@ class Function(Expressions):
             # Types, or names, that the body adds at the head: lower the body again with them.
             head = merged
             self.temporaries, self.returned = temporaries, returned
+            self.variables = variables
 
     def finish_loop(self, node: ast.While | ast.For, loop: Loop, lines: Lines) -> bool:
         """Join the ways out of a loop and take returned lanes out of the mask."""
