@@ -47,6 +47,9 @@ def main(argv: list[str]) -> int:
     def tell(kind: str, cell: str = "", fact: Any = None) -> None:
         os.write(events, (json.dumps([kind, cell, fact]) + "\n").encode("utf-8"))
 
+    # jsonschema builds a grammar for internationalised addresses at import, which takes longer
+    # than all else here; without that module it does without that one format.
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     # Only after the limits: what these imports need counts too.
     import nbformat
     from papermill import execute_notebook

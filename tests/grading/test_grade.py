@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -111,7 +110,7 @@ DEFECTS = {
         "ceil_div is defined 2 times; the one in code cell 8 was graded.",
     ),
     "invalid_cell": (
-        toy_cells(at_end="this is not Python"),
+        toy_cells(at_end="x = = 1"),
         "graded-repaired",
         "invalid-cell",
         ALL,
@@ -299,7 +298,8 @@ HOSTILE = {
     "    from warpwise.check import specs\n"
     "    return specs.get('ceil_div').reference(n, d)",
     "patched_display": "get_ipython().showtraceback = lambda *a, **k: None\nraise ValueError",
-    "deep_answer": "def ceil_div(n, d):\n    x = []\n    for _ in range(10**5): x = [x]\n    return x",
+    "deep_answer": "def ceil_div(n, d):\n    x = []\n    for _ in range(10**5): x = [x]\n"
+    "    return x",
     "huge_answer": "def ceil_div(n, d):\n    return 'x' * 10**8",
     "self_containing": "def ceil_div(n, d):\n    x = []\n    x.append(x)\n    return x",
     "raises_base_exception": "class B(BaseException):\n    def __str__(self): raise self\n"
@@ -412,7 +412,8 @@ def test_the_students_process_has_no_specs_and_no_secrets(tmp_path: Path, monkey
         "    import os, sys, warpwise.check, pathlib\n"
         "    here = pathlib.Path(warpwise.check.__file__).parent\n"
         "    found = ['GRADER_KEY' in os.environ, (here / 'specs').exists(),\n"
-        "             (here.parent.parent / 'solutions').exists(), 'judge' in dir(warpwise.check)]\n"
+        "             (here.parent.parent / 'solutions').exists(),\n"
+        "             'judge' in dir(warpwise.check)]\n"
         "    raise ValueError(found)"
     )
 
@@ -434,7 +435,7 @@ def test_same_seed_same_row(tmp_path: Path) -> None:
 def test_fault_of_the_judge_is_never_a_zero(tmp_path: Path, monkeypatch) -> None:
     """A reference that fails leaves the row without points and says whose fault it is."""
 
-    def broken(*args: object) -> None:
+    def broken(*args: object, **more: object) -> None:
         raise RuntimeError("broken reference")
 
     monkeypatch.setattr("grading.verify.judge_values", broken)
@@ -446,4 +447,3 @@ def test_fault_of_the_judge_is_never_a_zero(tmp_path: Path, monkeypatch) -> None
         "The grader failed on this notebook. This is not the student's fault."
     )
     assert "broken reference" in result.exercises[0].message
-    assert os.getpid()
