@@ -101,8 +101,15 @@ def grade(args: argparse.Namespace) -> int:
     limits = Limits(seconds=args.time_limit, memory_mb=args.memory_limit)
     students = args.out / STUDENTS
 
+    graded = 0
+
     def known(result: Result) -> None:
+        nonlocal graded
         write_student(result, students)
+        graded += 1
+        if sys.stderr.isatty():
+            end = "\n" if graded == len(found.submissions) else ""
+            print(f"\r{graded} of {len(found.submissions)} graded", end=end, file=sys.stderr)
 
     results = grade_all(found.submissions, lab, seed, limits, args.jobs, known)
     names = [exercise.name for exercise in lab.exercises]

@@ -98,8 +98,11 @@ def _load(text: str) -> Any:
         raise _why_not_json(text, error) from None
     except SubmissionError:
         raise
-    except (RecursionError, MemoryError):
+    except RecursionError:
         raise refusal("too-deep", limit=MAX_DEPTH) from None
+    except MemoryError:
+        size = _megabytes(len(text))
+        raise refusal("too-large", size=size, limit=_megabytes(MAX_BYTES)) from None
     except ValueError as error:  # an integer with more digits than Python converts
         raise refusal("bad-number", fact=_short(str(error))) from None
     if _deeper_than(data, MAX_DEPTH):

@@ -6,6 +6,7 @@ and nobody else's row.  Requests come on standard input, results go to standard 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -17,6 +18,9 @@ from grading.intake import Submission
 from grading.reasons import SubmissionError
 from grading.results import Result, grader_error
 from grading.run import Limits
+
+# Address space for reading and judging; kernels are judged in the simulator, without a CUDA driver.
+MEMORY_BYTES = 6_000_000_000
 
 
 def request(submission: Submission, seed: int, limits: Limits) -> dict[str, Any]:
@@ -38,14 +42,31 @@ def _submission(data: dict[str, Any]) -> Submission:
     return Submission(data["student"], data["identity"], path, refusal)
 
 
+def limit_memory() -> None:
+    """Let a submission made to fill the memory fill this process only.
+
+    Children may set their own limit: only the soft one is lowered.
+    """
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if hard == resource.RLIM_INFINITY or hard > MEMORY_BYTES:
+        with contextlib.suppress(ValueError, OSError):  # macOS has no such limit
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, hard))
+
+
 def main(argv: list[str]) -> int:
     """Answer requests until standard input ends."""
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.environ["WARPWISE_BACKEND"] = "sim"
     # What a library prints must not get among the replies.
     os.dup2(2, 1)
     from grading.course import load_lab
     from grading.grade import grade_one
 
+    limit_memory()
     lab = load_lab(argv[0])
     print(json.dumps({"ready": lab.max_points}), file=replies, flush=True)
     for line in sys.stdin:
