@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,10 +28,11 @@ pytestmark = [
 ]
 
 UNIT = curriculum.load().written[0]
+mistakes = importlib.import_module(f"tests.impostors.{UNIT.name}")
 LAB = f"mine/{UNIT.tier}/{UNIT.lab.name}"
 LESSON = f"tiers/{UNIT.tier}/{UNIT.lesson.name}"
 EXERCISE = UNIT.exercises[0].name
-WRONG = f"def {EXERCISE}():\n    return None"
+WRONG = next(one for one in vars(mistakes).values() if getattr(one, "name", "") == "no_guard")
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +65,13 @@ def answer() -> str:
         if cell.cell_type == "code" and f"def {EXERCISE}(" in cell.source:
             return str(cell.source)
     raise AssertionError(f"{UNIT.solution} has no {EXERCISE}")
+
+
+def wrong_answer() -> str:
+    """The source of a kernel without a guard, under the exercise's name."""
+    lines = inspect.getsource(WRONG.answer.py_func).splitlines()
+    text = "\n".join(line for line in lines if not line.startswith("@impostor"))
+    return re.sub(rf"\bdef {WRONG.name}\(", f"def {WRONG.exercise}(", text)
 
 
 def status_of(notebook: Path, exercise: str) -> str:
@@ -101,9 +112,26 @@ def test_from_the_start_page_to_a_passed_exercise(
     assert (server.root / LAB).read_bytes() != UNIT.lab.read_bytes()
 
 
-def test_moving_the_slider_changes_the_picture(
-    server: Server, page: Page, tmp_path: Path
-) -> None:
+def test_a_missing_guard_is_explained(server: Server, page: Page, tmp_path: Path) -> None:
+    """A wrong answer gets the line, the block and the thread, and leaves a record that says so."""
+    notebook = pages.open_notebook(page, server, LAB)
+    notebook.run_all()
+    cell = notebook.cell(f"def {WRONG.exercise}(")
+    notebook.fill(cell, wrong_answer())
+    notebook.run(cell)
+    check = notebook.cell(f'check("{WRONG.exercise}"')
+    notebook.run(check)
+    output = check.locator(".jp-OutputArea-output").first
+    expect(output).to_contain_text(f"{WRONG.exercise}: fail")
+    for word in ("line", "block", "thread"):
+        expect(output).to_contain_text(word)
+    output.scroll_into_view_if_needed()
+    shot(page, "check_fails", tmp_path)
+    notebook.save()
+    assert status_of(notebook.path, WRONG.exercise) == "fail"
+
+
+def test_moving_the_slider_changes_the_picture(server: Server, page: Page, tmp_path: Path) -> None:
     """In the first lesson, the slider over blocks redraws which thread touches which cell."""
     notebook = pages.open_notebook(page, server, LESSON)
     notebook.run_all()
