@@ -6,6 +6,7 @@ import importlib
 import inspect
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -114,7 +115,9 @@ def test_from_the_start_page_to_a_passed_exercise(
 
 def test_a_missing_guard_is_explained(server: Server, page: Page, tmp_path: Path) -> None:
     """A wrong answer gets the line, the block and the thread, and leaves a record that says so."""
-    notebook = pages.open_notebook(page, server, LAB)
+    path = LAB.replace("_lab.ipynb", "_no_guard.ipynb")  # a copy of this test's own
+    shutil.copy(UNIT.lab, server.root / path)
+    notebook = pages.open_notebook(page, server, path)
     notebook.run_all()
     cell = notebook.cell(f"def {WRONG.exercise}(")
     notebook.fill(cell, wrong_answer())

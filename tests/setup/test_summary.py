@@ -11,6 +11,8 @@ import pytest
 
 from warpwise.setup.probes import ROOT
 
+pytestmark = pytest.mark.slow
+
 SUITE = """
 import pytest
 
