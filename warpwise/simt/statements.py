@@ -481,7 +481,6 @@ class Function(Expressions):
             if again:
                 self.emit(f"{again} = False")
             test()
-            loop.head = dict(self.env)
             end = self.suite(node.body)
             edges = [self.edge()] if end is not None else []
             edges += loop.continues
