@@ -92,7 +92,10 @@ def without_magics(source: str) -> str:
     try:
         _tree(source)
     except SyntaxError:
-        return _drop_ipython_calls(TransformerManager().transform_cell(source))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            python = TransformerManager().transform_cell(source)
+        return _drop_ipython_calls(python)
     return source
 
 
