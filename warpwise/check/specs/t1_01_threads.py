@@ -1,0 +1,524 @@
+"""Exercises of t1_01_threads: index, number of blocks, guard, grid-stride loop.
+
+launch   (blocks, threads of a block)
+spare    a block that has no element at all: a guard must hold for more than the last block
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ..cases import Case, Level, ceil_div, owner_by_position, sizes, values
+from ..spec import FunctionSpec, KernelSpec, ValueSpec
+
+UNIT = "t1_01_threads"
+Outputs = Mapping[str, np.ndarray]
+
+# Block sizes a learner meets, and some the grader adds: none is the array's size, one is a prime.
+BLOCKS: Mapping[Level, tuple[int, ...]] = {"student": (32, 5, 48), "grader": (32, 7, 48, 96)}
+
+ELEMENTS, BLOCK = 1_000_003, 256
+
+
+def _number(case: Case) -> np.ndarray:
+    """cuda.grid(1) of every thread of a launch, in order."""
+    return np.arange(case.blocks * case.threads_per_block)
+
+
+def _reached(case: Case, want: np.ndarray, where: np.ndarray) -> np.ma.MaskedArray:
+    """`want`, masked outside the elements `where`: what a kernel leaves that writes only those."""
+    missing = np.ones(want.shape, bool)
+    missing[where[(where >= 0) & (where < want.size)]] = False
+    return np.ma.array(want, mask=missing)
+
+
+# write_index ------------------------------------------------------------------------------------
+
+
+def _write_index_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
+    launches = [(1, 1), (3, 4), (1, 31), (2, 33), (5, 32), (7, 13)]
+    if level == "grader":
+        launches += [(int(rng.integers(2, 9)), int(rng.integers(2, 65))) for _ in range(4)]
+    for grid, block in sorted(launches, key=lambda launch: launch[0] * launch[1]):
+        n = grid * block
+        yield Case({"out": np.zeros(n, np.int32)}, grid, block, f"{n} elements")
+
+
+def _index(case: Case) -> np.ndarray:
+    return np.arange(case.args["out"].size)
+
+
+write_index = KernelSpec(
+    name="write_index",
+    unit=UNIT,
+    points=1,
+    outputs=("out",),
+    cases=_write_index_cases,
+    reference=lambda case: {"out": _index(case)},
+    writes_once=True,
+    owner=owner_by_position,
+    suspects={
+        "thread_number": lambda case: {"out": _index(case) % case.threads_per_block},
+        "block_number": lambda case: {"out": _index(case) // case.threads_per_block},
+        "counts_from_one": lambda case: {"out": _index(case) + 1},
+    },
+    causes={
+        "counts_from_one": "Every number is one too large: threads are counted from 0.",
+        "thread_number": "Each element holds its thread's number inside the block, threadIdx.x.",
+        "block_number": "Each element holds the number of its block, blockIdx.x.",
+    },
+    hints={
+        "counts_from_one": (
+            "Which number does the very first thread of the launch have?",
+            "Threads, blocks and elements all count from 0.  Look for a stray + 1.",
+        ),
+        "thread_number": (
+            "What should out[4] hold, if a block has 4 threads?",
+            "Store the index that you use on the left of the =, the place in the whole grid.",
+        ),
+        "block_number": (
+            "What should out[1] hold?",
+            "Store the index that you use on the left of the =, the place in the whole grid.",
+        ),
+        "out_of_bounds": (
+            "This launch has one thread for each element, so a right index always fits.  Which "
+            "thread is named above, and which element is its own?",
+            "Count the threads before this one: all those of the blocks before its block, then "
+            "those before it in its own block.",
+        ),
+    },
+)
+
+
+# guarded_add ------------------------------------------------------------------------------------
+
+
+def _guarded_add_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
+    for block in BLOCKS[level]:
+        lengths = sizes(block, level, rng)
+        if block != 32:
+            lengths = [n for n in lengths if n > block][:3]
+        for n in lengths:
+            yield _addition(rng, n, ceil_div(n, block), block)
+    yield _addition(rng, 67, 5, 32)  # two spare blocks
+
+
+def _addition(rng: np.random.Generator, n: int, grid: int, block: int) -> Case:
+    args = {"out": np.zeros(n, np.float32), "a": values(rng, n), "b": values(rng, n), "n": n}
+    return Case(args, grid, block)
+
+
+def _sum(case: Case) -> np.ndarray:
+    return case.args["a"].astype(np.float64) + case.args["b"]
+
+
+def _sum_with_blocks_of_32(case: Case) -> Outputs:
+    block, thread = np.divmod(_number(case), case.threads_per_block)
+    return {"out": _reached(case, _sum(case), block * 32 + thread)}
+
+
+guarded_add = KernelSpec(
+    name="guarded_add",
+    unit=UNIT,
+    points=2,
+    outputs=("out",),
+    cases=_guarded_add_cases,
+    reference=lambda case: {"out": _sum(case)},
+    writes_once=True,
+    owner=owner_by_position,
+    suspects={
+        "last_left_out": lambda case: {
+            "out": _reached(case, _sum(case), np.arange(case.args["n"] - 1))
+        },
+        "first_left_out": lambda case: {
+            "out": _reached(case, _sum(case), np.arange(1, case.args["n"]))
+        },
+        "fixed_block_size": _sum_with_blocks_of_32,
+        "subtracted": lambda case: {"out": case.args["a"].astype(np.float64) - case.args["b"]},
+    },
+    causes={
+        "last_left_out": "Everything is right but the last element: the guard stops one too early.",
+        "first_left_out": "Everything is right but element 0: the guard keeps thread 0 out.",
+        "fixed_block_size": "These are the elements that a kernel reaches when it takes each block "
+        "to have 32 threads; this launch has blocks of another size.",
+        "subtracted": "Each element holds a difference, a[i] - b[i].",
+    },
+    hints={
+        "out_of_bounds": (
+            "Which index was used, and what is the largest that the array has?",
+            "An array of n elements has the indices 0 to n - 1.  Only a thread whose index is "
+            "below n may read or write.",
+        ),
+        "last_left_out": (
+            "With n = 3, which values of i must pass the guard?",
+            "The last element has the index n - 1, and a thread with this index has to work.",
+        ),
+        "first_left_out": (
+            "Which thread has element 0?",
+            "Indices start at 0, and 0 has to pass the guard.",
+        ),
+        "fixed_block_size": (
+            "How does your kernel know how many threads a block has?",
+            "The launch decides that, not the kernel: ask cuda.blockDim.x, or let cuda.grid(1) do "
+            "the sum.",
+        ),
+        "subtracted": ("Compare the sign in your formula.", "The exercise asks for a sum."),
+        "written_more_than_once": (
+            "How many stores does one thread do, and how many threads share an element?",
+            "Compute the whole sum first, then store it once, from one thread.",
+        ),
+    },
+)
+
+
+# blocks_for -------------------------------------------------------------------------------------
+
+
+def _launches(rng: np.random.Generator, level: Level) -> Iterator[tuple[int, int]]:
+    yield from ((1, 32), (31, 32), (32, 32), (33, 32), (10, 4), (7, 1), (97, 48))
+    yield from ((1024, 1024), (1025, 1024), (50_000, 256), (1_000_000, 256), (0, 32))
+    if level == "grader":
+        for _ in range(8):
+            block = int(rng.integers(2, 1025))
+            yield int(rng.integers(1, 40) * block + rng.integers(0, 2)), block
+            yield int(rng.integers(2, 5_000_000)), block
+
+
+def _blocks_for(n: int, threads: int) -> int:
+    return -(-n // threads)
+
+
+blocks_for = FunctionSpec(
+    name="blocks_for",
+    unit=UNIT,
+    points=2,
+    inputs=_launches,
+    reference=_blocks_for,
+    # The order matters: what fits several mistakes is told as the narrowest of them.
+    suspects={
+        "at_least_one": lambda n, threads: max(1, _blocks_for(n, threads)),
+        "rounded": lambda n, threads: round(n / threads),
+        "floor_division": lambda n, threads: n // threads,
+        "always_one_more": lambda n, threads: n // threads + 1,
+        "threads_not_blocks": lambda n, threads: _blocks_for(n, threads) * threads,
+    },
+    causes={
+        "at_least_one": "It gives one block also when there is nothing to do.",
+        "rounded": "The quotient is rounded to the nearest whole number.",
+        "floor_division": "The quotient is rounded down, so the elements of the last, partly "
+        "filled block get no thread.",
+        "always_one_more": "It gives one block more than needed whenever n is a multiple of the "
+        "block size.",
+        "threads_not_blocks": "This is the number of threads in all these blocks together.",
+    },
+    hints={
+        "constant_output": (
+            "On what should the number of blocks depend?",
+            "Both n and threads have to appear in the formula.",
+        ),
+        "at_least_one": (
+            "How many blocks do 0 elements need?",
+            "Look for a max(1, ...) or an if, and try your function with n = 0.",
+        ),
+        "rounded": (
+            "How many threads do you get for the call above, and how many elements are there?",
+            "One element too many already needs a block of its own: always round up.",
+        ),
+        "floor_division": (
+            "How many threads do you get for the call above, and how many elements are there?",
+            "// rounds down.  Add something to n first, so that every started block counts, but "
+            "a full one does not count twice.",
+        ),
+        "always_one_more": (
+            "Try it by hand with as many elements as a block has threads.",
+            "Adding 1 to the quotient is too much when nothing is left over.  Add something to n "
+            "before the division instead.",
+        ),
+        "threads_not_blocks": (
+            "Does your function count blocks or threads?",
+            "The last multiplication is one too many.",
+        ),
+        "wrong_type": (
+            "A launch takes whole numbers.  What type does your function return?",
+            "/ and np.ceil give floats; // of two ints gives an int.",
+        ),
+    },
+)
+
+
+# idle_threads -----------------------------------------------------------------------------------
+
+
+def _idle_threads() -> int:
+    return _blocks_for(ELEMENTS, BLOCK) * BLOCK - ELEMENTS
+
+
+idle_threads = ValueSpec(
+    name="idle_threads",
+    unit=UNIT,
+    points=1,
+    expected=_idle_threads,
+    what="the number of threads without an element",
+    suspects={
+        "busy_not_idle": ELEMENTS % BLOCK,
+        "floor_division": ELEMENTS // BLOCK * BLOCK - ELEMENTS,
+        "one_block_more": (_blocks_for(ELEMENTS, BLOCK) + 1) * BLOCK - ELEMENTS,
+        "blocks_not_threads": _blocks_for(ELEMENTS, BLOCK),
+        "off_by_one": _idle_threads() - 1,
+        "another_length": _blocks_for(1_000_000, BLOCK) * BLOCK - 1_000_000,
+    },
+    causes={
+        "busy_not_idle": "That many threads of the last block do have an element.",
+        "floor_division": "A negative number: this launch has fewer threads than elements.",
+        "one_block_more": "That would be right with one block more than needed.",
+        "blocks_not_threads": "That is the number of blocks.",
+        "off_by_one": "One more thread than that is idle.",
+        "another_length": "That is the answer for 1,000,000 elements, as in the lesson.",
+    },
+    hints={
+        "busy_not_idle": (
+            "The last block has 256 threads.  Which of them did you count?",
+            "Take what you have away from the 256 threads of the last block.",
+        ),
+        "floor_division": (
+            "Are there enough blocks for all elements?",
+            "Round the number of blocks up, not down.",
+        ),
+        "one_block_more": (
+            "Is every block of your launch needed?",
+            "Round the quotient up once, not twice.",
+        ),
+        "blocks_not_threads": (
+            "How many threads do these blocks have together?",
+            "Threads of the launch minus elements.",
+        ),
+        "off_by_one": (
+            "Threads and elements are both counted, not numbered.",
+            "Threads of the launch minus elements, with no 1 to add or to take away.",
+        ),
+        "another_length": (
+            "Read the length in the exercise once more.",
+            "Use your blocks_for with the length of this exercise.",
+        ),
+        "wrong_values": (
+            "How many threads does the launch have, and how many elements are there?",
+            "Number of blocks, rounded up, times the block size, minus the number of elements.",
+        ),
+        "wrong_type": (
+            "The answer is a count.",
+            "Give a whole number, without quotes and without a fraction.",
+        ),
+    },
+)
+
+
+# stride_scale -----------------------------------------------------------------------------------
+
+
+def _stride_scale_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
+    # (n, grid, block): few threads for many elements, exact, too many, one alone, none to do.
+    launches = [(1, 1, 1), (5, 1, 1), (21, 2, 4), (33, 1, 32), (97, 3, 32), (64, 2, 32)]
+    launches += [(35, 5, 7), (33, 64, 32), (1000, 4, 32), (0, 2, 32)]
+    if level == "grader":
+        for _ in range(5):
+            n, grid = int(rng.integers(100, 3000)), int(rng.integers(2, 9))
+            launches.append((n, grid, int(rng.integers(2, 65))))
+    for n, grid, block in launches:
+        factor = round(float(rng.uniform(1.1, 9.9)), 3)
+        args = {"out": np.zeros(n, np.float32), "a": values(rng, n), "factor": factor}
+        yield Case(args, grid, block, f"{n} elements, factor = {factor}")
+
+
+def _scaled(case: Case) -> np.ndarray:
+    return case.args["a"].astype(np.float64) * case.args["factor"]
+
+
+def _scaled_once(case: Case) -> Outputs:
+    return {"out": _reached(case, _scaled(case), _number(case))}
+
+
+def _scaled_from_thread_number(case: Case) -> Outputs:
+    """Starts at threadIdx.x, steps by the whole grid."""
+    element, grid = np.arange(case.args["out"].size), _number(case).size
+    return {"out": _reached(case, _scaled(case), element[element % grid < case.threads_per_block])}
+
+
+def _scaled_twice(case: Case) -> Outputs:
+    """One turn of the loop and one more."""
+    number = _number(case)
+    both = np.concatenate([number, number + number.size])
+    return {"out": _reached(case, _scaled(case), both)}
+
+
+stride_scale = KernelSpec(
+    name="stride_scale",
+    unit=UNIT,
+    points=3,
+    outputs=("out",),
+    cases=_stride_scale_cases,
+    reference=lambda case: {"out": _scaled(case)},
+    writes_once=True,
+    suspects={
+        "one_element_each": _scaled_once,
+        "block_left_out": _scaled_from_thread_number,
+        "two_elements_each": _scaled_twice,
+        "last_left_out": lambda case: {
+            "out": _reached(case, _scaled(case), np.arange(case.args["out"].size - 1))
+        },
+    },
+    causes={
+        "last_left_out": "Everything is right but the last element: the loop ends one too early.",
+        "one_element_each": "Every thread has done one element and stopped, and there are more "
+        "elements than threads.",
+        "block_left_out": "Threads of all blocks began with the same elements, those of block 0, "
+        "and then stepped over the rest.",
+        "two_elements_each": "Every thread has done two elements and stopped.",
+        "written_more_than_once": "The values are right, but several threads, or several turns of "
+        "a loop, stored to the same element: the work is done more than once.",
+    },
+    hints={
+        "one_element_each": (
+            "What does a thread do when it has finished its first element?",
+            "It needs a loop: from its own index, in steps of all threads of the grid, while the "
+            "index is below the length.",
+        ),
+        "block_left_out": (
+            "Where does the loop of the first thread of block 1 start?",
+            "A loop must start at the place in the whole grid, cuda.grid(1).",
+        ),
+        "two_elements_each": (
+            "How many elements does a thread have, if there are three times as many as threads?",
+            "Let the loop go on while the index is below the length, whatever that is.",
+        ),
+        "last_left_out": (
+            "Up to which index do the elements go, and where does your loop end?",
+            "range stops before its second argument: range(0, 5) ends with 4.",
+        ),
+        "never_written": (
+            "Take the first missing element.  Which thread's loop should pass it?",
+            "Write down the first three indices of thread 0 and of thread 1, with start and step "
+            "as in your code, and see which elements are passed by nobody.",
+        ),
+        "written_more_than_once": (
+            "Write down the indices that thread 0 of block 0 and thread 0 of block 1 visit.",
+            "After one turn all threads of the grid have done one element each.  So the step is "
+            "the number of threads in the grid, cuda.gridsize(1), not in a block.",
+        ),
+        "out_of_bounds": (
+            "What ends the loop?",
+            "The index must be below the length in every turn, also in the first.",
+        ),
+        "input_copied": (
+            "The input arrives, but is anything done to it?",
+            "Each value is to be multiplied by factor.",
+        ),
+    },
+)
+
+
+# interleave -------------------------------------------------------------------------------------
+
+
+def _interleave_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
+    # (n, grid, block): lengths of out even and odd, launches smaller and larger than it.
+    launches = [(1, 1, 4), (2, 1, 4), (9, 2, 4), (32, 1, 32), (33, 2, 32), (65, 1, 7)]
+    launches += [(128, 3, 5), (67, 40, 3), (0, 1, 32)]
+    if level == "grader":
+        for _ in range(5):
+            n, grid = int(rng.integers(50, 900)), int(rng.integers(1, 9))
+            launches.append((n, grid, int(rng.integers(2, 65))))
+    for n, grid, block in launches:
+        args = {
+            "out": np.zeros(n, np.int32),
+            "a": values(rng, n - n // 2, np.int32),
+            "b": values(rng, n // 2, np.int32),
+        }
+        yield Case(args, grid, block, f"{n - n // 2} + {n // 2} elements")
+
+
+def _interleaved(case: Case) -> np.ndarray:
+    want = np.empty(case.args["out"].size, np.int64)
+    want[0::2], want[1::2] = case.args["a"], case.args["b"]
+    return want
+
+
+def _b_first(case: Case) -> Outputs:
+    a, b = case.args["a"], case.args["b"]
+    want = np.ma.masked_all(case.args["out"].size, np.int64)
+    want[1::2], want[0 : 2 * b.size : 2] = a[: b.size], b
+    return {"out": want}
+
+
+def _end_missing(case: Case) -> Outputs:
+    n = case.args["out"].size
+    return {"out": _reached(case, _interleaved(case), np.arange(n - n % 2))}
+
+
+def _one_turn(case: Case) -> Outputs:
+    return {"out": _reached(case, _interleaved(case), _number(case))}
+
+
+interleave = KernelSpec(
+    name="interleave",
+    unit=UNIT,
+    points=3,
+    outputs=("out",),
+    cases=_interleave_cases,
+    reference=lambda case: {"out": _interleaved(case)},
+    writes_once=True,
+    suspects={
+        "odd_end_missing": _end_missing,
+        "one_element_each": _one_turn,
+        "one_after_the_other": lambda case: {
+            "out": np.concatenate([case.args["a"], case.args["b"]])
+        },
+        "b_first": _b_first,
+    },
+    causes={
+        "odd_end_missing": "The last element is missing: a has one element more than b here.",
+        "one_element_each": "Every thread has done one element and stopped, and there are more "
+        "elements than threads.",
+        "one_after_the_other": "out holds all of a and then all of b.",
+        "b_first": "a and b are exchanged: out begins with b[0].",
+    },
+    hints={
+        "odd_end_missing": (
+            "Who writes the last element when out has an odd length?",
+            "a can be one longer than b.  A guard with the length of b cuts off the last of a.",
+        ),
+        "one_element_each": (
+            "Must this kernel work when there are more elements than threads?",
+            "It must: any launch has to do.  Use a grid-stride loop as in stride_scale.",
+        ),
+        "one_after_the_other": (
+            "Write down where out[1] comes from.",
+            "Even places come from a, odd places from b, each at half the index.",
+        ),
+        "b_first": (
+            "Which array does out[0] come from?",
+            "0 is even, and even places come from a.",
+        ),
+        "out_of_bounds": (
+            "Which element of the output was this thread at, and which input index belongs to it?",
+            "a and b are about half as long as out: the index into them is half the index into "
+            "out, rounded down.",
+        ),
+        "typing": (
+            "Is every index on that line a whole number?",
+            "/ gives a float, also when it comes out even.  // gives an integer.",
+        ),
+        "wrong_values": (
+            "Write down by hand where out[0] to out[4] come from.",
+            "Even places come from a, odd places from b, each at half the index, rounded down.",
+        ),
+        "written_more_than_once": (
+            "Which threads store to the element in the table?",
+            "Each element of out needs one thread and one turn.  Check start and step of the loop.",
+        ),
+    },
+)
+
+
+SPECS = [write_index, guarded_add, blocks_for, idle_threads, stride_scale, interleave]
