@@ -13,8 +13,8 @@ import numpy as np
 
 from .cases import as_dims
 from .evidence import Evidence
-from .tolerance import REDUCED, close
-from .wording import count_of, number
+from .tolerance import REDUCED, Tolerance, close
+from .wording import count_of, counted, number
 
 Diagnosis = Callable[[Evidence], str | None]
 
@@ -25,7 +25,7 @@ def wrote_outside(e: Evidence) -> str | None:
     if not outside.any() or (e.wrong & e.due).any():
         return None
     return (
-        f"{count_of(outside, 'element')} of {e.name} that must be left alone "
+        f"{counted(int(outside.sum()), 'element')} of {e.name} that must be left alone "
         f"{_was(outside)} written."
     )
 
@@ -38,8 +38,8 @@ def output_read(e: Evidence) -> str | None:
     if not bad.any() or not (e.census.reads[bad] > 0).all():
         return None
     return (
-        f"The kernel reads {e.name} and uses what it finds there.  Before the launch it "
-        f"holds no zeros but leftovers, as memory on a GPU does."
+        f"The kernel reads {e.name} and uses what it finds there.  Before the launch it holds "
+        "no zeros but leftovers, as memory on a GPU does."
     )
 
 
@@ -52,7 +52,7 @@ def only_first_thread(e: Evidence) -> str | None:
         return None
     return (
         f"{count_of(e.written, 'element')} of {e.name} {_was(e.written)} written by "
-        f"{_plural(blocks, 'block')} of {e.case.threads_per_block} threads: the threads of a block "
+        f"{counted(blocks, 'block')} of {e.case.threads_per_block} threads: the threads of a block "
         "did not get an element each."
     )
 
@@ -65,8 +65,8 @@ def only_first_block(e: Evidence) -> str | None:
     if (first == e.due).all() or not first.any() or not (first == e.written).all():
         return None
     return (
-        f"Only the elements of the first block of threads were written: to the kernel, all "
-        f"{e.case.blocks} blocks look the same."
+        f"Only the elements of the first block of threads were written: the kernel does not "
+        f"tell its {e.case.blocks} blocks apart."
     )
 
 
@@ -80,9 +80,10 @@ def multiple_of_block_only(e: Evidence) -> str | None:
     if (full == e.due).all() or not (full == e.written).all():
         return None
     rest = int(e.due.sum() - full.sum())
+    which = "element was" if rest == 1 else f"{rest} elements were"
     return (
-        f"The last {_plural(rest, 'element')} of {e.name} {'was' if rest == 1 else 'were'} left "
-        f"out: they do not fill a whole block of {e.case.threads_per_block} threads."
+        f"The last {which} left out of {e.name}: the last block of {e.case.threads_per_block} "
+        "threads is not full."
     )
 
 
@@ -168,8 +169,10 @@ def reduced_precision(e: Evidence) -> str | None:
     kind = e.got.dtype.name
     if kind not in REDUCED or (e.due & e.unwritten).any():
         return None
-    smaller, tolerance = REDUCED[kind]
-    if not close(e.got, e.want, tolerance)[e.due].all():
+    smaller, share = REDUCED[kind]
+    met = [a for a in (e.want, *e.inputs.values()) if a.dtype.kind == "f"]
+    largest = max(float(np.abs(a[np.isfinite(a)]).max(initial=0.0)) for a in met)
+    if not close(e.got, e.want, Tolerance(0.0, share * largest))[e.due].all():
         return None
     return (
         f"The values are nearly right, as if they had passed through {smaller} on the way; "
@@ -248,10 +251,6 @@ def _below(e: Evidence, limit: Sequence[int]) -> np.ndarray:
 
 def _slice(e: Evidence, axis: int, start: int, stop: int) -> tuple[slice, ...]:
     return tuple(slice(start, stop) if k == axis else slice(None) for k in range(e.got.ndim))
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _was(which: np.ndarray) -> str:

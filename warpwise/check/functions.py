@@ -64,15 +64,13 @@ def judge_function(
         return _record(spec, "todo", Report(nothing), seed)
     problem = _not_this_function(spec, answer)
     if problem:
-        help_ = hints.shown("wrong_type", spec.hints, hint, spec.name, _called(spec, answer))
-        report = Report(problem, next=help_["next"], plain=help_.get("plain", ""))
+        asked = spec.params if isinstance(spec, FunctionSpec) else ()
+        report = Report(problem, next=f"The lab starts with def {spec.name}({', '.join(asked)}).")
         return _record(spec, "fail", report, seed, "wrong_type")
     inputs = inputs_of(spec, seed, level)
-    names = _parameters(answer)
-    return judge_values(
-        spec, inputs, collect(spec, answer, inputs), seed=seed, hint=hint,
-        called=_called(spec, answer), names=names,
-    )  # fmt: skip
+    values = collect(spec, answer, inputs)
+    names, called = _parameters(answer), _called(spec, answer)
+    return judge_values(spec, inputs, values, seed=seed, hint=hint, called=called, names=names)
 
 
 def judge_values(
@@ -108,6 +106,8 @@ def judge_values(
     fits = [{**f.fits, **constant} if "wrong_values" in f.fits else f.fits for f in wrong]
     fits = [_general_last(one) for one in fits]
     slug = diagnoses.common(fits)
+    general = hints.FUNCTION if isinstance(spec, FunctionSpec) else hints.VALUE
+    own = {**general, **spec.hints}
     first, called = wrong[0], called or spec.name
     rows: list[Row] = []
     if len(wrong) > 1:
@@ -119,7 +119,7 @@ def judge_values(
         cells=tuple(rows),
         left_out=f"... and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else "",
         cause=fits[0].get(slug, ""),
-        **hints.shown(slug, spec.hints, hint, spec.name, called),
+        **hints.shown(slug, own, hint, spec.name, called),
     )
     return _record(spec, "fail", report, seed, slug, LABEL)
 
@@ -133,7 +133,7 @@ def _examine(
     if "raised" in value:
         text = f"{value['raised']}: {value['text']}".rstrip(": ")
         at = f"\nline {value['line']}:  {value['line_text']}" if value.get("line_text") else ""
-        return Wrong(call, f"it raised {text}{at}", text, expected, {"raised": ""})
+        return Wrong(call, f"it raised {text}{at}", value["raised"], expected, {"raised": ""})
     got = plain.decode(value["returned"])
     if got is None and want is not None:
         cause = "The function ends without a return, so Python gives back None."

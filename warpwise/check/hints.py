@@ -109,12 +109,34 @@ GENERAL: Mapping[str, tuple[str, str]] = {
     ),
 }
 
+# Where a host function or a single value is asked for, there is no thread to follow.
+FUNCTION: Mapping[str, tuple[str, str]] = {
+    "wrong_values": (
+        "Work out the failing call by hand and write each step down.",
+        "Follow that call through your code line by line, with its numbers.",
+    ),
+    "constant_output": (
+        "Try two calls with different arguments.",
+        "The returned value has to depend on the arguments.",
+    ),
+    "input_modified": (
+        "Which line stores into an argument?",
+        "The arguments belong to the caller.  Build the result in a new array or list.",
+    ),
+}
+VALUE: Mapping[str, tuple[str, str]] = {
+    "wrong_values": (
+        "Work out the value once more, and write each step down.",
+        "Make the numbers small enough to count on paper, find the rule, then use it here.",
+    ),
+}
+
 FALLBACK = GENERAL["wrong_values"]
 
 
 def pair(diagnosis: str, own: Mapping[str, tuple[str, str]]) -> tuple[str, str]:
     """(vague, plain) for a diagnosis: the exercise's own hint, else the general one."""
-    return own.get(diagnosis) or GENERAL.get(diagnosis) or FALLBACK
+    return own.get(diagnosis) or GENERAL.get(diagnosis) or own.get("wrong_values", FALLBACK)
 
 
 def shown(

@@ -24,13 +24,18 @@ ROWS = 5
 
 @dataclass(frozen=True)
 class Failure:
-    """Why one case failed: slug -> sentence, likeliest first, and what to show for it."""
+    """Why one case failed: slug -> sentence, likeliest first, and what to show for it.
+
+    elements: of the output; minor: the values are right, only a requirement is not met.
+    """
 
     case: Case
     fits: Mapping[str, str]
     what: str
     cells: tuple[Row, ...] = ()
     left_out: str = ""
+    elements: int = 2
+    minor: bool = False
 
 
 def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: int = 1) -> Record:
@@ -45,8 +50,8 @@ def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: i
     try:
         kernel = _kernel(spec, answer, params)
     except _NotThisKernel as error:
-        help_ = hints.shown(error.slug, spec.hints, hint, spec.name, _called(answer, spec))
-        report = Report(str(error), next=help_["next"], plain=help_.get("plain", ""))
+        start = f"The lab starts with @cuda.jit above def {spec.name}({', '.join(params)})."
+        report = Report(str(error), next=start)
         return _record(spec, "fail", report, seed, error.slug)
     names = dict(zip(params, kernel.parameters, strict=True))
 
@@ -59,13 +64,18 @@ def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: i
         failure = examine(spec, case, outcome, names)
         if failure:
             failures.append(failure)
+        if outcome.error is not None:  # larger launches would be stopped as well
+            break
     label = runner.label(answer)
     if not failures:
         report = Report(_praise(spec, cases))
         return _record(spec, "pass", report, seed, None, tuple(notes), label)
 
-    slug = diagnoses.common([failure.fits for failure in failures])
-    first = failures[0]
+    # Too many mistakes fit a single element; a double write matters once the values are right.
+    failures = [f for f in failures if not f.minor] or failures
+    telling = [f for f in failures if f.elements > 1] or failures
+    slug = diagnoses.common([failure.fits for failure in telling])
+    first = next(failure for failure in failures if slug in failure.fits)
     report = Report(
         what=first.what,
         where=wording.launch(kernel.name, kernel.parameters, first.case, names),
@@ -122,11 +132,12 @@ def _kernel(spec: KernelSpec, answer: Any, params: Sequence[str]) -> Any:
     except SimtError as error:
         raise _NotThisKernel(error.diagnosis, str(error)) from None
     if len(kernel.parameters) != len(params):
+        own = wording.counted(len(kernel.parameters), "parameter")
         got = ", ".join(kernel.parameters) or "none"
         raise _NotThisKernel(
             "wrong_type",
-            f"{kernel.name} has {_counted(len(kernel.parameters), 'parameter')} ({got}); the "
-            f"exercise calls it with {len(params)}: {', '.join(params)}.",
+            f"{kernel.name} has {own} ({got}); the exercise calls it with "
+            f"{len(params)}: {', '.join(params)}.",
         )
     return kernel
 
@@ -167,8 +178,9 @@ def _wrong(spec: KernelSpec, e: Evidence) -> Failure:
     head += ["last written by"] if e.census else []
     rows: list[Row] = [tuple(head)]
     for index in _first(e.wrong):
-        got = "not written" if e.unwritten[index] and e.due[index] else wording.number(e.got[index])
-        want = wording.number(e.want[index].astype(e.got.dtype))
+        got, want = wording.told_apart(e.got[index], e.want[index].astype(e.got.dtype))
+        if e.unwritten[index] and e.due[index]:
+            got = "not written"
         row = [wording.element(e.name, index), got, "left alone" if e.keep[index] else want]
         if spec.owner:
             due = None if e.keep[index] else spec.owner(index, e.case)
@@ -182,7 +194,7 @@ def _wrong(spec: KernelSpec, e: Evidence) -> Failure:
     if (e.wrong & e.written).any():
         what += f" (must be {e.tolerance})"
     fits = diagnoses.fitting(e, suspects, spec.causes)
-    return Failure(e.case, fits, what, tuple(rows), _left_out(e.wrong))
+    return Failure(e.case, fits, what, tuple(rows), _left_out(e.wrong), int(e.due.sum()))
 
 
 def _twice(e: Evidence) -> Failure:
@@ -201,6 +213,7 @@ def _twice(e: Evidence) -> Failure:
         "written more than once",
         tuple(rows),
         _left_out(often),
+        minor=True,
     )
 
 
@@ -224,13 +237,7 @@ def _praise(spec: KernelSpec, cases: Sequence[Case]) -> str:
     dtypes = {case.args[name].dtype.name: None for case in cases for name in spec.outputs}
     how = "; ".join(f"{name} {spec.tolerance_of(name)}" for name in dtypes)
     once = ", each element written once" if spec.writes_once else ""
-    return f"Right in {_counted(len(cases), 'launch')}{once} ({how})."
-
-
-def _counted(count: int, noun: str) -> str:
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count} {noun}{'es' if noun.endswith('ch') else 's'}"
+    return f"Right in {wording.counted(len(cases), 'launch')}{once} ({how})."
 
 
 def _called(answer: Any, spec: KernelSpec) -> str:

@@ -6,10 +6,12 @@ cells  rows of a small table of wrong elements; the first row is its header
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 Row = tuple[str, ...]
+WIDTH = 84
 
 
 @dataclass(frozen=True)
@@ -63,5 +65,7 @@ def columns(rows: Sequence[Row]) -> list[str]:
 def _part(label: str, body: str) -> list[str]:
     if not body:
         return []
-    first, *rest = body.splitlines()
+    # Several lines come from the simulator and are laid out already.
+    laid_out = "\n" in body
+    first, *rest = body.splitlines() if laid_out else textwrap.wrap(body, WIDTH)
     return [f"  {label:<5}  {first}", *(f"         {line}" if line else "" for line in rest)]

@@ -22,7 +22,9 @@ class Tolerance:
     def __str__(self) -> str:
         if not self.relative and not self.absolute:
             return "exact"
-        return f"within {self.relative:g} relative + {self.absolute:g} absolute"
+        parts = [(self.relative, "relative"), (self.absolute, "absolute")]
+        said = [f"{size:g} {kind}".replace("e-0", "e-") for size, kind in parts if size]
+        return f"within {' + '.join(said)}"
 
 
 # About a hundred rounding steps of the dtype, and far less than the next smaller dtype is wrong by.
@@ -34,11 +36,9 @@ BY_DTYPE = {
     "complex64": Tolerance(1e-5, 1e-6),
 }
 
-# What passing through the next smaller format costs.
-REDUCED = {
-    "float64": ("float32", Tolerance(1e-5, 1e-5)),
-    "float32": ("float16", Tolerance(2e-3, 2e-3)),
-}
+# The next smaller format, and the error of passing through it as a share of the largest value met:
+# four times half a unit in the last place (2**-24 and 2**-11), for inputs and result together.
+REDUCED = {"float64": ("float32", 4 * 2.0**-24), "float32": ("float16", 4 * 2.0**-11)}
 
 
 def for_dtype(dtype: Any) -> Tolerance:

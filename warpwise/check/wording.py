@@ -11,10 +11,17 @@ from .cases import Case, as_dims
 
 
 def number(value: Any) -> str:
-    """A value in the shortest form that tells it apart: `number(np.float32(0.1))` is "0.1"."""
-    if isinstance(value, np.generic):
-        return str(value)
-    return repr(value)
+    """A value as Python writes it, NumPy floats with six digits: `np.float32(0.1)` is "0.1"."""
+    if isinstance(value, np.floating):
+        short = f"{value:.6g}"
+        return short if any(mark in short for mark in ".en") else f"{short}.0"
+    return str(value) if isinstance(value, np.generic) else repr(value)
+
+
+def told_apart(got: Any, want: Any) -> tuple[str, str]:
+    """Both values, with all their digits where six do not show the difference."""
+    short = number(got), number(want)
+    return (str(got), str(want)) if short[0] == short[1] else short
 
 
 def element(name: str, index: tuple[int, ...]) -> str:
@@ -24,8 +31,14 @@ def element(name: str, index: tuple[int, ...]) -> str:
 
 def count_of(which: np.ndarray, noun: str) -> str:
     """ "1 of 33 elements": how many are set, out of how many."""
-    count, total = int(which.sum()), int(which.size)
-    return f"{count} of {total} {noun}{'' if total == 1 else 's'}"
+    return f"{int(which.sum())} of {int(which.size)} {noun}s"
+
+
+def counted(count: int, noun: str) -> str:
+    """ "1 block", "2 blocks", "2 launches"."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {noun}{'es' if noun.endswith('ch') else 's'}"
 
 
 def launch(kernel: str, params: list[str], case: Case, names: Mapping[str, str]) -> str:

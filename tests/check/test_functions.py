@@ -1,0 +1,242 @@
+"""Host functions and predicted values: judged from plain data, with the same kind of message."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from warpwise.check import FunctionSpec, ValueSpec, collect, inputs_of, judge, judge_values
+
+
+def blocks_for(n: int, threads: int) -> int:
+    """The reference: blocks of `threads` that cover `n`."""
+    return -(-n // threads)
+
+
+BLOCKS = FunctionSpec(
+    "blocks_needed",
+    "t0_00_test",
+    1,
+    inputs=lambda rng, level: [(1, 32), (32, 32), (33, 32), (1000, 256)],
+    reference=blocks_for,
+    suspects={"rounds_down": lambda n, threads: n // threads},
+    causes={"rounds_down": "The last, partly filled block is missing."},
+)
+IDLE = ValueSpec(
+    "idle_threads",
+    "t0_00_test",
+    1,
+    expected=lambda: 4 * 256 - 1000,
+    what="the number of idle threads",
+    suspects={"counts_busy": 1000},
+    causes={"counts_busy": "That is how many threads have work."},
+)
+
+
+def blocks_needed(n, threads):
+    return (n + threads - 1) // threads
+
+
+def hole(n, threads):
+    """Blocks that cover n."""
+    raise NotImplementedError
+
+
+def rounds_down(count, per_block):
+    return count // per_block
+
+
+def always_one_more(n, threads):
+    return n // threads + 1
+
+
+def float_division(n, threads):
+    return float((n + threads - 1) // threads)
+
+
+def forgets_return(n, threads):
+    if n < 0:
+        return 0
+
+
+def always_four(n, threads):
+    return 4
+
+
+def divides_by_zero(n, threads):
+    return n // (threads - threads)
+
+
+def one_parameter(n):
+    return n
+
+
+def idle_threads():
+    return 24
+
+
+def messages(answer: object, spec: FunctionSpec | ValueSpec = BLOCKS) -> str:
+    return judge(spec, answer).message
+
+
+@pytest.mark.parametrize("level", ["student", "grader"])
+def test_right_answers_pass(level) -> None:
+    """A function, and a predicted value as a function or as the number itself."""
+    assert judge(BLOCKS, blocks_needed, 0, level).status == "pass"
+    assert judge(IDLE, idle_threads, 0, level).status == "pass"
+    assert judge(IDLE, 24, 0, level).status == "pass"
+    assert judge(IDLE, np.int64(24), 0, level).status == "pass"
+    assert messages(blocks_needed) == (
+        "blocks_needed: pass, 1 of 1 point\n"
+        "  what   Right in 4 calls.\n"
+        "  (computed on this machine)"
+    )
+
+
+@pytest.mark.parametrize("answer", [hole, None, ...])
+def test_nothing_written_is_todo(answer: object) -> None:
+    """A hole, None and an ellipsis."""
+    assert judge(BLOCKS, answer).status == "todo"
+    assert judge(IDLE, answer).status == "todo"
+
+
+@pytest.mark.parametrize(
+    ("answer", "diagnosis"),
+    [
+        (rounds_down, "rounds_down"),
+        (always_one_more, "wrong_values"),
+        (float_division, "wrong_type"),
+        (forgets_return, "no_return"),
+        (always_four, "constant_output"),
+        (divides_by_zero, "raised"),
+        (one_parameter, "wrong_type"),
+        ("32", "wrong_type"),
+    ],
+)
+def test_a_mistake_gets_its_diagnosis(answer: object, diagnosis: str) -> None:
+    """Each kind of wrong answer of a host function."""
+    assert judge(BLOCKS, answer).diagnosis == diagnosis
+
+
+def test_a_wrong_value_shows_the_calls() -> None:
+    """The first failing call with the learner's parameter names, then a table of calls."""
+    assert messages(rounds_down) == (
+        "blocks_needed: fail, 0 of 1 point\n"
+        "  where  rounds_down(count=1, per_block=32)\n"
+        "  what   it returned 0, expected 1\n"
+        "           call                                    got  expected\n"
+        "           rounds_down(count=1, per_block=32)      0    1\n"
+        "           rounds_down(count=33, per_block=32)     1    2\n"
+        "           rounds_down(count=1000, per_block=256)  3    4\n"
+        "  cause  The last, partly filled block is missing.\n"
+        "  next   Work out the failing call by hand and write each step down.\n"
+        '         A plainer hint: check("blocks_needed", rounds_down, hint=2)\n'
+        "  (computed on this machine)"
+    )
+
+
+def test_a_float_for_an_integer_is_explained() -> None:
+    """A float as a grid size is an error in CUDA, so it is one here."""
+    message = messages(float_division)
+
+    assert "  what   it returned 1.0, a float; expected an int\n" in message
+    assert (
+        "  cause  A division with / gives a float, also when it comes out even; // gives an"
+        in message
+    )
+
+
+def test_an_exception_shows_the_learners_line() -> None:
+    """Type, text, line number and line."""
+    message = messages(divides_by_zero)
+
+    assert "  what   it raised ZeroDivisionError: integer division or modulo by zero\n" in message
+    assert ":  return n // (threads - threads)\n" in message
+
+
+def test_a_wrong_number_of_parameters_names_the_expected_ones() -> None:
+    """Before the function is called."""
+    assert messages(one_parameter).splitlines()[1] == (
+        "  what   one_parameter has 1 parameter (n); the exercise calls it with 2: n, threads."
+    )
+
+
+def test_a_wrong_prediction_does_not_reveal_the_answer() -> None:
+    """Only on which side it is, and the known mistake."""
+    assert messages(1000, IDLE) == (
+        "idle_threads: fail, 0 of 1 point\n"
+        "  what   the number of idle threads is not 1000: too large\n"
+        "  cause  That is how many threads have work.\n"
+        "  next   Work out the value once more, and write each step down.\n"
+        '         A plainer hint: check("idle_threads", idle_threads, hint=2)\n'
+        "  (computed on this machine)"
+    )
+    assert "24" not in messages(23, IDLE).replace("#24", "")
+
+
+def test_values_travel_as_json() -> None:
+    """Another process may call the function; only plain data comes back to be judged."""
+    inputs = inputs_of(BLOCKS, 3, "grader")
+    values = json.loads(json.dumps(collect(BLOCKS, always_one_more, inputs)))
+    record = judge_values(BLOCKS, inputs, values, seed=3)
+
+    assert (record.status, record.diagnosis, record.seed) == ("fail", "wrong_values", 3)
+    assert "  where  blocks_needed(n=32, threads=32)\n" in record.message
+
+
+def test_arrays_come_back_with_dtype_and_shape() -> None:
+    """An array is compared with the tolerance of its dtype, and its shape must fit."""
+    spec = FunctionSpec(
+        "double",
+        "t0",
+        1,
+        inputs=lambda rng, level: [(np.arange(6, dtype=np.float32).reshape(2, 3),)],
+        reference=lambda a: 2 * a,
+    )
+
+    assert judge(spec, lambda a: a + a).status == "pass"
+    assert judge(spec, lambda a: (a + a).T).diagnosis == "wrong_type"
+    assert judge(spec, lambda a: a).diagnosis == "wrong_values"
+    assert judge(spec, lambda a: np.full((2, 3), np.nan)).diagnosis == "wrong_values"
+
+
+def test_an_argument_must_come_back_unchanged() -> None:
+    """The caller's data is not scratch space."""
+
+    def in_place(a):
+        a *= 2
+        return a
+
+    spec = FunctionSpec(
+        "double", "t0", 1, lambda rng, level: [(np.ones(3),)], reference=lambda a: 2 * a
+    )
+    record = judge(spec, in_place)
+
+    assert record.diagnosis == "input_modified"
+    assert "  what   it changed its argument a\n" in record.message
+
+
+def test_tuples_and_lists_are_the_same() -> None:
+    """A grid may be written either way; its length counts."""
+    spec = FunctionSpec("pair", "t0", 1, lambda rng, level: [(3,)], reference=lambda n: (n, 1))
+
+    assert judge(spec, lambda n: [n, 1]).status == "pass"
+    assert judge(spec, lambda n: (n, 1, 1)).diagnosis == "wrong_type"
+    assert judge(spec, lambda n: (n, 1.0)).diagnosis == "wrong_type"
+
+
+def test_exit_is_an_exception_like_any_other() -> None:
+    """`exit()` inside an answer ends neither the check nor the notebook."""
+
+    def leaves(n, threads):
+        raise SystemExit(0)
+
+    assert judge(BLOCKS, leaves).diagnosis == "raised"
+
+
+def test_values_without_inputs_are_a_fault_of_ours() -> None:
+    """One outcome for each input, or nothing is judged."""
+    with pytest.raises(ValueError, match=r"^blocks_needed: 2 inputs, 1 values$"):
+        judge_values(BLOCKS, [(1, 2), (3, 4)], [{"returned": 1}])

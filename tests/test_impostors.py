@@ -1,0 +1,142 @@
+"""The checks are checked: impostors fail for the right reason, variants and solutions pass."""
+
+from __future__ import annotations
+
+import importlib
+import linecache
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.impostors import Impostor
+from tests.variants import Variant
+from warpwise import curriculum
+from warpwise.authoring import build_full, build_lab, read_source
+from warpwise.check import KernelSpec, judge, specs
+from warpwise.curriculum import Unit
+
+UNITS = curriculum.load().written
+SEEDS = (0, 1, 20260)
+LEVELS = ("student", "grader")
+FEWEST_IMPOSTORS = 8
+FEWEST_VARIANTS = 3
+
+
+def marked(folder: str, kind: type, unit: Unit) -> list[Any]:
+    """What the unit's module under tests/ marks as impostors or variants, in order."""
+    try:
+        module = importlib.import_module(f"tests.{folder}.{unit.name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"tests.{folder}.{unit.name}":
+            raise
+        return []
+    return [value for value in vars(module).values() if isinstance(value, kind)]
+
+
+IMPOSTORS = [(unit.name, one) for unit in UNITS for one in marked("impostors", Impostor, unit)]
+VARIANTS = [(unit.name, one) for unit in UNITS for one in marked("variants", Variant, unit)]
+EXERCISES = [(unit, exercise) for unit in UNITS for exercise in unit.exercises]
+LEVELS_AND_SEEDS = [(level, seed) for level in LEVELS for seed in SEEDS]
+
+
+def name_of(value: Any) -> str:
+    """Test ids: t1_01_threads-guarded_add-no_guard."""
+    if isinstance(value, Impostor | Variant):
+        return f"{value.exercise}-{value.name}"
+    return value.name if hasattr(value, "name") else str(value)
+
+
+def run_cells(notebook: Any, filename: str) -> Mapping[str, Any]:
+    """What a notebook defines, its checks left out.  `filename`: where kernels find their text."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    names: dict[str, Any] = {"__name__": "notebook"}
+    for number, cell in enumerate(cells):
+        if {"check", "gpu"} & set(cell.metadata.get("tags", [])):
+            continue
+        place = f"<{filename} {number}>"
+        linecache.cache[place] = (len(cell.source), None, cell.source.splitlines(True), place)
+        exec(compile(cell.source, place, "exec"), names)
+    return names
+
+
+def test_there_are_written_units() -> None:
+    """Without a written unit nothing below would be tested."""
+    assert UNITS
+    assert IMPOSTORS
+    assert VARIANTS
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=name_of)
+def test_specs_are_those_of_the_curriculum(unit: Unit) -> None:
+    """Each exercise has one spec with the same points, and no spec is left over."""
+    found = [(spec.name, spec.points) for spec in specs.for_unit(unit.name)]
+
+    assert [(exercise.name, exercise.points) for exercise in unit.exercises] == found
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=name_of)
+def test_a_unit_brings_enough_wrong_and_right_answers(unit: Unit) -> None:
+    """At least eight impostors and three variants, at least one impostor for each exercise."""
+    impostors = marked("impostors", Impostor, unit)
+    variants = marked("variants", Variant, unit)
+
+    assert len(impostors) >= FEWEST_IMPOSTORS
+    assert len(variants) >= FEWEST_VARIANTS
+    assert {one.exercise for one in impostors} == {exercise.name for exercise in unit.exercises}
+    assert {one.exercise for one in variants} <= {exercise.name for exercise in unit.exercises}
+
+
+@pytest.mark.parametrize(("unit", "impostor"), IMPOSTORS, ids=name_of)
+def test_an_impostor_is_rejected_with_its_diagnosis(unit: str, impostor: Impostor) -> None:
+    """Whatever the seed, at both levels, and the message says where to look."""
+    spec = specs.get(impostor.exercise)
+
+    for level, seed in LEVELS_AND_SEEDS:
+        record = judge(spec, impostor.answer, seed, level)
+
+        assert (record.status, record.diagnosis) == ("fail", impostor.diagnosis), (
+            f"{level}, seed {seed}:\n{record.message}"
+        )
+        assert "  next   " in record.message
+
+
+@pytest.mark.parametrize(("unit", "variant"), VARIANTS, ids=name_of)
+def test_a_variant_passes(unit: str, variant: Variant) -> None:
+    """Whatever the seed, at both levels."""
+    spec = specs.get(variant.exercise)
+
+    for level, seed in LEVELS_AND_SEEDS:
+        record = judge(spec, variant.answer, seed, level)
+
+        assert record.status == "pass", f"{level}, seed {seed}:\n{record.message}"
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=name_of)
+def test_the_solution_passes(unit: Unit) -> None:
+    """Every answer of the solution notebook passes, also a kernel taken from its text alone."""
+    from warpwise.simt import Kernel
+
+    cells = read_source(unit.lab_source)
+    names = run_cells(build_full(cells), f"{unit.name} solution")
+    constants = {name: value for name, value in names.items() if isinstance(value, int | float)}
+    text = "\n\n".join(cell.source for cell in cells if "exercise" in cell.tags)
+
+    for exercise in unit.exercises:
+        spec = specs.get(exercise.name)
+        for level, seed in LEVELS_AND_SEEDS:
+            record = judge(spec, names[exercise.name], seed, level)
+            assert record.status == "pass", record.message
+        if isinstance(spec, KernelSpec):
+            record = judge(spec, Kernel.from_source(text, exercise.name, constants), 0, "grader")
+            assert record.status == "pass", record.message
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=name_of)
+def test_a_hole_is_todo(unit: Unit) -> None:
+    """An untouched lab is to do, exercise by exercise, and nothing of it is launched."""
+    names = run_cells(build_lab(read_source(unit.lab_source)), f"{unit.name} lab")
+
+    for exercise in unit.exercises:
+        record = judge(specs.get(exercise.name), names[exercise.name])
+        assert (record.status, record.points) == ("todo", 0)
