@@ -34,6 +34,14 @@ def _reached(case: Case, want: np.ndarray, where: np.ndarray) -> np.ma.MaskedArr
     return np.ma.array(want, mask=missing)
 
 
+# `out = ...` looks like a store to whoever comes from NumPy.
+NOT_STORED = (
+    "Which line stores into an element of the output?",
+    "out[i] = ... stores.  out = ... only gives the name another meaning inside the kernel.  If "
+    "the store is there, work out by hand which thread has the first missing element.",
+)
+
+
 # write_index ------------------------------------------------------------------------------------
 
 
@@ -70,6 +78,12 @@ write_index = KernelSpec(
         "block_number": "Each element holds the number of its block, blockIdx.x.",
     },
     hints={
+        "never_written": NOT_STORED,
+        "written_more_than_once": (
+            "How many threads run each of your lines?",
+            "All of them do.  A loop over the whole array is then run by every thread: keep its "
+            "body, and let the thread's number be the index.",
+        ),
         "counts_from_one": (
             "Which number does the very first thread of the launch have?",
             "Threads, blocks and elements all count from 0.  Look for a stray + 1.",
@@ -146,6 +160,7 @@ guarded_add = KernelSpec(
         "subtracted": "Each element holds a difference, a[i] - b[i].",
     },
     hints={
+        "never_written": NOT_STORED,
         "out_of_bounds": (
             "Which index was used, and what is the largest that the array has?",
             "An array of n elements has the indices 0 to n - 1.  Only a thread whose index is "
@@ -381,8 +396,8 @@ stride_scale = KernelSpec(
     hints={
         "one_element_each": (
             "What does a thread do when it has finished its first element?",
-            "It needs a loop: from its own index, in steps of all threads of the grid, while the "
-            "index is below the length.",
+            "It has to go on: a loop that starts at its own number, steps by the number of threads "
+            "in the grid, and ends at the length.",
         ),
         "block_left_out": (
             "Where does the loop of the first thread of block 1 start?",
