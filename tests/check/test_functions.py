@@ -240,3 +240,33 @@ def test_values_without_inputs_are_a_fault_of_ours() -> None:
     """One outcome for each input, or nothing is judged."""
     with pytest.raises(ValueError, match=r"^blocks_needed: 2 inputs, 1 values$"):
         judge_values(BLOCKS, [(1, 2), (3, 4)], [{"returned": 1}])
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [10**5000, [[1], [2, 3]], [None, []], {"a": None}, {"b": 1.0}, float("nan"), object()],
+    ids=["long", "ragged", "empties", "none_in_dict", "other_key", "nan", "object"],
+)
+@pytest.mark.parametrize(
+    "want", [1, 1.5, "x", True, (1, 2), None, np.arange(3.0), {"a": 1.0}], ids=str
+)
+def test_whatever_comes_back_is_judged(strange: object, want: object) -> None:
+    """A strange value is a fail with a sentence, never a fault of ours."""
+    spec = FunctionSpec("one", "t0", 1, lambda rng, level: [()], reference=lambda: want)
+    record = judge(spec, lambda: strange)
+
+    assert record.status == "fail"
+    assert record.diagnosis in ("wrong_type", "wrong_values")
+
+
+def test_a_list_that_contains_itself_is_an_error_of_the_answer() -> None:
+    """It cannot be plain data."""
+
+    def endless():
+        items: list[object] = []
+        items.append(items)
+        return items
+
+    spec = FunctionSpec("one", "t0", 1, lambda rng, level: [()], reference=lambda: 1)
+
+    assert judge(spec, endless).diagnosis == "raised"

@@ -11,15 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from . import diagnoses, hints, plain, record, todo
 from .cases import Level, seeded
 from .record import Record
 from .report import Report, Row
 from .spec import FunctionSpec, ValueSpec
-from .tolerance import Tolerance, close, for_dtype
-from .wording import number
+from .values import equal, kind, mismatch, show, slip
 
 SHOWN = 5
 LABEL = "computed on this machine"
@@ -129,7 +126,7 @@ def _examine(
     params: Sequence[str],
 ) -> Wrong | None:  # fmt: skip
     hidden = isinstance(spec, ValueSpec)
-    expected = "" if hidden else _show(want)
+    expected = "" if hidden else show(want)
     if "raised" in value:
         text = f"{value['raised']}: {value['text']}".rstrip(": ")
         at = f"\nline {value['line']}:  {value['line_text']}" if value.get("line_text") else ""
@@ -140,67 +137,22 @@ def _examine(
         return Wrong(call, "it returned None", "None", expected, {"no_return": cause})
     problem = mismatch(got, want)
     if problem:
-        return Wrong(call, problem, _show(got), expected, {"wrong_type": _slip(got, want)})
+        return Wrong(call, problem, show(got), expected, {"wrong_type": slip(got, want)})
     if value.get("changed"):
         changed = ", ".join(params[k] for k in value["changed"] if k < len(params))
         cause = "The caller still needs its data: work on a copy, or build a new value."
-        return Wrong(call, f"it changed its argument {changed}", _show(got), expected,
+        return Wrong(call, f"it changed its argument {changed}", show(got), expected,
                      {"input_modified": cause})  # fmt: skip
     if equal(got, want, spec.tolerance):
         return None
     fits = dict(_suspected(spec, call, got))
     if hidden:
         assert isinstance(spec, ValueSpec)
-        what = f"{spec.what} is not {_show(got)}{_direction(got, want)}"
-        return Wrong(call, what, _show(got), "", fits | {"wrong_values": ""})
-    what = f"it returned {_show(got)}, expected {expected}"
+        what = f"{spec.what} is not {show(got)}{_direction(got, want)}"
+        return Wrong(call, what, show(got), "", fits | {"wrong_values": ""})
+    what = f"it returned {show(got)}, expected {expected}"
     fits["wrong_values"] = "The value is not what the exercise asks for."
-    return Wrong(call, what, _show(got), expected, fits)
-
-
-def equal(got: Any, want: Any, tolerance: Tolerance) -> bool:
-    """Same value, floats within tolerance; lists and tuples are the same."""
-    if isinstance(want, np.ndarray) or isinstance(got, np.ndarray):
-        one, two = np.asarray(got), np.asarray(want)
-        if one.shape != two.shape:
-            return False
-        wide = max(tolerance.relative, for_dtype(one.dtype).relative)
-        exact = two.dtype.kind in "iub"
-        allowed = Tolerance() if exact else Tolerance(wide, max(tolerance.absolute, wide / 10))
-        return bool(close(one, two, allowed).all())
-    if isinstance(want, list):
-        return len(got) == len(want) and all(
-            equal(a, b, tolerance) for a, b in zip(got, want, strict=True)
-        )
-    if isinstance(want, dict):
-        return got.keys() == want.keys() and all(equal(got[k], want[k], tolerance) for k in want)
-    if isinstance(want, float):
-        return bool(close(np.asarray(float(got)), np.asarray(want), tolerance))
-    return bool(got == want)
-
-
-def mismatch(got: Any, want: Any) -> str | None:
-    """Why `got` is not even of the right kind, as a sentence; None when it is."""
-    if isinstance(got, dict) and "opaque" in got:
-        return f"it returned a {got['opaque']}, expected {_kind(want)}"
-    if isinstance(want, float):
-        fits = isinstance(got, int | float) and not isinstance(got, bool)
-    elif isinstance(want, np.ndarray):
-        fits = isinstance(got, np.ndarray | list)
-    else:
-        fits = type(got) is type(want)
-    if not fits:
-        return f"it returned {_show(got)}, {_kind(got)}; expected {_kind(want)}"
-    if isinstance(want, list) and isinstance(got, list):
-        if len(got) != len(want):
-            return f"it returned {_values(len(got))}, expected {len(want)}: {_show(got)}"
-        inner = [mismatch(a, b) for a, b in zip(got, want, strict=True)]
-        if any(inner):
-            k = next(k for k, problem in enumerate(inner) if problem)
-            return f"value {k} is {_show(got[k])}, {_kind(got[k])}; expected {_kind(want[k])}"
-    if isinstance(want, np.ndarray) and np.shape(got) != want.shape:
-        return f"it returned an array of shape {np.shape(got)}, expected {want.shape}"
-    return None
+    return Wrong(call, what, show(got), expected, fits)
 
 
 def _suspected(spec: FunctionSpec | ValueSpec, call: tuple[Any, ...], got: Any) -> dict[str, str]:
@@ -238,7 +190,7 @@ def _not_this_function(spec: FunctionSpec | ValueSpec, answer: Any) -> str | Non
     if not callable(answer):
         if isinstance(spec, ValueSpec):
             return None
-        return f"this exercise asks for a function, not {_kind(answer)}."
+        return f"this exercise asks for a function, not {kind(answer)}."
     names = _parameters(answer)
     wanted = spec.params if isinstance(spec, FunctionSpec) else ()
     try:
@@ -267,23 +219,10 @@ def _called(spec: FunctionSpec | ValueSpec, answer: Any) -> str:
 
 def _call(name: str, args: Sequence[Any], params: Sequence[str]) -> str:
     named = [
-        f"{params[k]}={_show(value)}" if k < len(params) else _show(value)
+        f"{params[k]}={show(value)}" if k < len(params) else show(value)
         for k, value in enumerate(args)
     ]
     return f"{name}({', '.join(named)})"
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        listed = value.tolist()
-        return _short(f"array({listed}, {value.dtype.name})")
-    if isinstance(value, dict) and "opaque" in value:
-        return f"a {value['opaque']}"
-    return _short(number(tuple(value) if isinstance(value, list) else value))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _direction(got: Any, want: Any) -> str:
@@ -291,24 +230,6 @@ def _direction(got: Any, want: Any) -> str:
     if isinstance(want, int | float) and not isinstance(want, bool):
         return ": too small" if got < want else ": too large"
     return ""
-
-
-def _slip(got: Any, want: Any) -> str:
-    if isinstance(got, float) and isinstance(want, int):
-        return "A division with / gives a float, also when it comes out even; // gives an integer."
-    return ""
-
-
-def _kind(value: Any) -> str:
-    names = {bool: "a bool", int: "an int", float: "a float", str: "a string", dict: "a dict",
-             type(None): "None", list: "a tuple", tuple: "a tuple"}  # fmt: skip
-    if isinstance(value, np.ndarray):
-        return f"an array of {value.dtype.name}"
-    return names.get(type(value), f"a {type(value).__name__}")
-
-
-def _values(count: int) -> str:
-    return "1 value" if count == 1 else f"{count} values"
 
 
 def _record(

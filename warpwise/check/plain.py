@@ -22,10 +22,9 @@ def call(function: Callable[..., Any], args: Sequence[Any]) -> Outcome:
     """Call with copies of `args`; whatever happens comes back as plain data."""
     given = copy.deepcopy(tuple(args))
     try:
-        returned = function(*given)
+        outcome: Outcome = {"returned": encode(function(*given))}
     except (Exception, SystemExit) as error:
         return _raised(error)
-    outcome: Outcome = {"returned": encode(returned)}
     changed = [
         k for k, (a, b) in enumerate(zip(args, given, strict=True)) if encode(a) != encode(b)
     ]
