@@ -260,17 +260,17 @@ def five_everywhere():
 
 
 @impostor("cross_reads", diagnosis="edges_left_out")
-def inner_cells_only():
+def inner_pixels_only():
     return 5 * 46 * 62
 
 
-@impostor("cross_reads", diagnosis="nine_per_cell")
+@impostor("cross_reads", diagnosis="nine_per_pixel")
 def nine_instead_of_five():
     return 9 * 46 * 62 + 48 * 64 - 46 * 62
 
 
-@impostor("cross_reads", diagnosis="one_per_cell")
-def number_of_cells():
+@impostor("cross_reads", diagnosis="one_per_pixel")
+def number_of_pixels():
     return 48 * 64
 
 
@@ -312,7 +312,7 @@ def far_edges_only(out, a, height, width):
 
 @impostor("cross_blur", diagnosis="never_written")
 @cuda.jit
-def inner_cells_written(out, a, height, width):
+def inner_pixels_written(out, a, height, width):
     x, y = cuda.grid(2)
     if 0 < x < width - 1 and 0 < y < height - 1:
         out[y, x] = (a[y, x] + a[y - 1, x] + a[y + 1, x] + a[y, x - 1] + a[y, x + 1]) / 5
@@ -475,7 +475,7 @@ def half_sum(out, a, height, width):
 
 @impostor("box_blur", diagnosis="no_loop")
 @cuda.jit
-def one_cell_per_thread(out, a, height, width):
+def one_pixel_per_thread(out, a, height, width):
     x, y = cuda.grid(2)
     if x < width and y < height:
         total = 0.0
@@ -536,7 +536,7 @@ def block_as_step(out, a, height, width):
 
 @impostor("box_blur", diagnosis="edges_copied")
 @cuda.jit
-def edge_cells_copied(out, a, height, width):
+def edges_copied_in_a_loop(out, a, height, width):
     x0, y0 = cuda.grid(2)
     step_x, step_y = cuda.gridsize(2)
     for y in range(y0, height, step_y):

@@ -111,7 +111,7 @@ def counted_with_loops():
 
 
 @variant("cross_reads")
-def cells_and_neighbours():
+def pixels_and_neighbours():
     return np.int64(48 * 64 + 4 * (48 - 2) * (64 - 2))
 
 

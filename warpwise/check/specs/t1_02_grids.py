@@ -1,8 +1,8 @@
 """Exercises of t1_02_grids: two dimensions, their launch, and stencils.
 
-cell    one element of an image
-edge    the cells of the first and last row and column
-inner   every other cell
+pixel   one element of a picture
+edge    the pixels of the first and last row and column
+inner   every other pixel
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def one_block_column(right: Callable[[Case], Array]) -> Callable[[Case], dict[st
 
 
 def on_image(mistake: Mistake) -> Callable[[Case], dict[str, Array]]:
-    """A suspect from a function of the image alone."""
+    """A suspect from a function of the picture alone."""
     return lambda case: {"out": mistake(case.args["a"].astype(np.float64))}
 
 
@@ -83,8 +83,8 @@ BLOCK_HINTS = {
 # An index outside the array: which axis it is on says which guard is missing or swapped.
 BOUNDS = (
     "Which of the two indices is too large, the row or the column?  What should have stopped it?",
-    "Two axes need two guards, joined by `and`: x stays below width, y stays below height.  In the "
-    "brackets the row comes first: a[y, x].",
+    "Two axes need two guards, and both must hold: x stays below width, y stays below height.  In "
+    "the brackets the row comes first: a[y, x].",
 )
 SWAPPED = (
     "How many columns and how many rows does this launch have threads for?",
@@ -144,7 +144,7 @@ BRIGHTEN = KernelSpec(
 
 
 def blocks_2d(height: int, width: int, block: tuple[int, int]) -> tuple[int, int]:
-    """Blocks along x and along y that cover an image."""
+    """Blocks along x and along y that cover a picture."""
     return -(-width // block[0]), -(-height // block[1])
 
 
@@ -185,7 +185,7 @@ BLOCKS_2D = FunctionSpec(
         ),
         "sizes_swapped": (
             "Is the number of pixels in one row the height or the width?",
-            "x runs along a row, and a row has `width` pixels.",
+            "x runs along a row, and a row has width pixels.",
         ),
         "rounded_down": (
             "How many blocks of 8 cover 9 pixels?",
@@ -211,14 +211,14 @@ BLOCKS_2D = FunctionSpec(
 
 
 def transpose_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
-    """As for an image, but out has shape (width, height).  The threads lie over `a`."""
+    """As for a picture, but out has shape (width, height).  The threads lie over `a`."""
     for case in image_cases(rng, level):
         out = np.zeros_like(case.args["a"].T, order="C")
         yield Case({**case.args, "out": out}, case.grid, case.block)
 
 
 def turned(case: Case) -> Array:
-    """The image with rows and columns exchanged."""
+    """The picture with rows and columns exchanged."""
     return case.args["a"].T.astype(np.float64)
 
 
@@ -266,7 +266,7 @@ TRANSPOSE_COPY = KernelSpec(
     hints={
         **GENERAL_HINTS,
         "out_of_bounds": (
-            "out has `width` rows and `height` columns.  Which index is too large, and in which "
+            "out has width rows and height columns.  Which index is too large, and in which "
             "array?",
             "x stays below width and y below height.  In a that is column x of row y; in out it "
             "is column y of row x.",
@@ -285,7 +285,7 @@ READS_HEIGHT, READS_WIDTH = 48, 64
 
 
 def reads_of(inner: int, edge: int, ring: int = 1) -> int:
-    """Reads of a launch on the image of the exercise, edges `ring` cells thick."""
+    """Reads of a launch on the picture of the exercise, edges `ring` pixels thick."""
     count = np.full((READS_HEIGHT, READS_WIDTH), edge)
     count[ring : READS_HEIGHT - ring, ring : READS_WIDTH - ring] = inner
     return int(count.sum())
@@ -296,53 +296,53 @@ CROSS_READS = ValueSpec(
     suspects={
         "edges_counted_as_inner": reads_of(5, 5),
         "edges_left_out": reads_of(5, 0),
-        "nine_per_cell": reads_of(9, 1),
+        "nine_per_pixel": reads_of(9, 1),
         "nine_everywhere": reads_of(9, 9),
-        "four_per_cell": reads_of(4, 1),
-        "one_per_cell": reads_of(1, 1),
+        "four_per_pixel": reads_of(4, 1),
+        "one_per_pixel": reads_of(1, 1),
         "edge_two_thick": reads_of(5, 1, ring=2),
         "one_side_only": (READS_HEIGHT - 1) * (READS_WIDTH - 1) * 4 + READS_HEIGHT * READS_WIDTH,
     },
     causes={
-        "edges_counted_as_inner": "That is five reads for every cell, also for those on the edge.",
-        "edges_left_out": "That counts the inner cells only; an edge cell is read to be copied.",
-        "nine_per_cell": "That is the count of a 3 x 3 stencil; the cross has no corners.",
-        "nine_everywhere": "That is nine reads for every cell; the cross has no corners.",
-        "four_per_cell": "That leaves out the cell in the middle of the cross.",
-        "one_per_cell": "That is one read for each cell, as if nobody read a neighbour.",
-        "edge_two_thick": "That takes the edge for two cells thick.",
+        "edges_counted_as_inner": "That is five reads for every pixel, also for those on the edge.",
+        "edges_left_out": "That counts the inner pixels only; an edge pixel is read to be copied.",
+        "nine_per_pixel": "That is the count of a 3 x 3 stencil; the cross has no corners.",
+        "nine_everywhere": "That is nine reads for every pixel; the cross has no corners.",
+        "four_per_pixel": "That leaves out the pixel in the middle of the cross.",
+        "one_per_pixel": "That is one read for each pixel, as if nobody read a neighbour.",
+        "edge_two_thick": "That takes the edge for two pixels thick.",
         "one_side_only": "That takes one row and one column for the edge; there are two of each.",
     },
     hints={
         "wrong_values": (
-            "How many cells are inner cells, and how many lie on the edge?",
-            "Inner cells: (height - 2) * (width - 2), five reads each.  All others are edge cells, "
-            "one read each.",
+            "How many pixels are inner pixels, and how many lie on the edge?",
+            "Inner pixels: (height - 2) * (width - 2), five reads each.  All others are edge "
+            "pixels, one read each.",
         ),
         "edges_counted_as_inner": (
             "What does a thread on the edge read?",
-            "It reads its own cell and stores it: one read.",
+            "It reads its own pixel and stores it: one read.",
         ),
         "edges_left_out": (
-            "Where does the value of an edge cell come from?",
+            "Where does the value of an edge pixel come from?",
             "A copy is one read and one write.",
         ),
-        "nine_per_cell": ("Draw the cross.", "Up, down, left, right and the middle: five cells."),
+        "nine_per_pixel": ("Draw the cross.", "Up, down, left, right and the middle: five pixels."),
         "nine_everywhere": (
             "Draw the cross, then ask what a thread on the edge reads.",
-            "Five cells for an inner cell, one for an edge cell.",
+            "Five pixels for an inner pixel, one for an edge pixel.",
         ),
-        "four_per_cell": (
-            "Is the middle cell part of the mean?",
-            "Up, down, left, right and the middle: five cells.",
+        "four_per_pixel": (
+            "Is the middle pixel part of the mean?",
+            "Up, down, left, right and the middle: five pixels.",
         ),
-        "one_per_cell": (
-            "Which cells does one inner thread read?",
+        "one_per_pixel": (
+            "Which pixels does one inner thread read?",
             "Its own and four neighbours: five reads.",
         ),
         "edge_two_thick": (
             "How far does the cross reach?",
-            "One cell to each side, so the edge is one cell thick all around.",
+            "One pixel to each side, so the edge is one pixel thick all around.",
         ),
         "one_side_only": (
             "Which rows have no row above or no row below?",
@@ -362,7 +362,7 @@ RING = np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1]])
 
 
 def cross_blur(image: Array) -> Array:
-    """The mean of the five cells of a cross; edge cells as they are."""
+    """The mean of the five pixels of a cross; edge pixels as they are."""
     return inner_only(image, window_sum(image, CROSS) / 5)
 
 
@@ -379,7 +379,7 @@ def edges_zero(image: Array) -> Array:
 
 
 def image_case(right: Mistake) -> Callable[[Case], Array]:
-    """The right result of a case, from a function of the image."""
+    """The right result of a case, from a function of the picture."""
     return lambda case: right(case.args["a"].astype(np.float64))
 
 
@@ -406,64 +406,64 @@ CROSS_BLUR = KernelSpec(
     },
     causes={
         **BLOCK_CAUSES,
-        "never_written": "Some cells have no store: the inner cells or the edge were left out.",
-        "edges_zero": "The inner cells are right; the edge of the image is zero.",
+        "never_written": "Some pixels have no store: the inner pixels or the edge were left out.",
+        "edges_zero": "The inner pixels are right; the edge is zero.",
         "edges_wrapped": (
-            "Cells of row 0 or column 0 were mixed with cells of the far edge: index -1 is the "
+            "Pixels of row 0 or column 0 were mixed with pixels of the far edge: index -1 is the "
             "last one."
         ),
         "edges_clamped": (
-            "The inner cells are right.  On the edge a missing neighbour was replaced by the edge "
-            "cell itself; here edge cells are copied."
+            "The inner pixels are right.  On the edge a missing neighbour was replaced by the edge "
+            "pixel itself; here edge pixels are copied."
         ),
-        "edge_two_thick": "The copied edge is two cells thick.",
-        "not_divided": "The inner cells hold the sum of the five cells.",
-        "divided_by_four": "The inner cells hold the sum of the five cells, divided by four.",
-        "middle_left_out": "The inner cells hold the mean of the four neighbours only.",
-        "diagonal_neighbours": "The inner cells hold the mean over the diagonal neighbours.",
-        "rounded_down": "The inner cells are whole numbers: the mean was rounded down.",
+        "edge_two_thick": "The copied edge is two pixels thick.",
+        "not_divided": "The inner pixels hold the sum of the five pixels.",
+        "divided_by_four": "The inner pixels hold the sum of the five pixels, divided by four.",
+        "middle_left_out": "The inner pixels hold the mean of the four neighbours only.",
+        "diagonal_neighbours": "The inner pixels hold the mean over the diagonal neighbours.",
+        "rounded_down": "The inner pixels are whole numbers: the mean was rounded down.",
     },
     hints={
         **GENERAL_HINTS,
         "out_of_bounds": (
             "Which neighbour does this thread ask for, and does it exist?",
-            "A cell in the first or last row or column has a neighbour outside the image.  Decide "
-            "before reading: inside, compute the mean; on the edge, copy; outside, do nothing.",
+            "A pixel in the first or last row or column has a neighbour outside the picture.  "
+            "Decide before reading: inside, the mean; on the edge, a copy; outside, nothing.",
         ),
         "never_written": (
-            "Is the first missing cell an inner cell or on the edge, and which thread writes it?",
-            "Threads on the edge have something to do as well: they copy their cell.  In an image "
-            "of one row every cell is on the edge.",
+            "Is the first missing pixel an inner pixel or on the edge, and which thread writes it?",
+            "Threads on the edge have something to do as well: they copy their pixel.  In a "
+            "picture of one row every pixel is on the edge.",
         ),
         "edges_zero": (
-            "What does the exercise ask of edge cells?",
+            "What does the exercise ask of edge pixels?",
             "They keep their value: out[y, x] = a[y, x].",
         ),
         "edges_wrapped": (
-            "Which cell is a[y - 1, x] when y is 0?",
-            "The guard has two ends: an inner cell has 0 < x and x < width - 1, and the same for "
+            "Which pixel is a[y - 1, x] when y is 0?",
+            "The guard has two ends: an inner pixel has 0 < x and x < width - 1, and the same for "
             "y.",
         ),
         "edges_clamped": (
-            "What does the exercise ask of edge cells?",
+            "What does the exercise ask of edge pixels?",
             "No mean there: out[y, x] = a[y, x].",
         ),
         "edge_two_thick": (
-            "Is the cell in row 1, column 1 an inner cell?",
-            "Inner cells have 0 < y < height - 1 and 0 < x < width - 1.  Look for a 1 or a 2 that "
+            "Is the pixel in row 1, column 1 an inner pixel?",
+            "Inner pixels have 0 < y < height - 1 and 0 < x < width - 1.  Look for a 1 or a 2 that "
             "should be smaller by one.",
         ),
-        "not_divided": ("What makes a mean of a sum?", "Divide the sum of five cells by five."),
+        "not_divided": ("What makes a mean of a sum?", "Divide the sum of five pixels by five."),
         "divided_by_four": (
-            "How many cells are in the sum?",
-            "Four neighbours and the cell itself: divide by five.",
+            "How many pixels are in the sum?",
+            "Four neighbours and the pixel itself: divide by five.",
         ),
         "middle_left_out": (
-            "How many cells does the cross have?",
-            "The cell itself is part of the mean: five cells, divided by five.",
+            "How many pixels does the cross have?",
+            "The pixel itself is part of the mean: five pixels, divided by five.",
         ),
         "diagonal_neighbours": (
-            "Which neighbours share a side with the cell?",
+            "Which neighbours share a side with the pixel?",
             "Change one index at a time: (y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1).",
         ),
         "rounded_down": (
@@ -471,8 +471,8 @@ CROSS_BLUR = KernelSpec(
             "// rounds down, also for floats.  / gives the mean.",
         ),
         "wrong_values": (
-            "Take the first inner cell of the table: which five cells should it use?",
-            "Write down the five index pairs of your code for that cell.  Is one of them there "
+            "Take the first inner pixel of the table: which five pixels should it use?",
+            "Write down the five index pairs of your code for that pixel.  Is one of them there "
             "twice, or one missing?",
         ),
     },
@@ -500,18 +500,18 @@ def box_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
 
 
 def box_blur(image: Array) -> Array:
-    """The mean of the 3 x 3 cells around each; beyond the edge the nearest cell counts again."""
+    """The mean of the 3 x 3 pixels around each; beyond the edge the nearest pixel counts again."""
     return window_sum(image, BOX) / 9
 
 
 def box_owner(index: tuple[int, ...], case: Case) -> tuple[Any, Any]:
-    """The thread whose loops arrive at this cell, in a grid of any size."""
+    """The thread whose loops arrive at this pixel, in a grid of any size."""
     grid, block = as_dims(case.grid), as_dims(case.block)
     return thread_at(index[1] % (grid[0] * block[0]), index[0] % (grid[1] * block[1]), case)
 
 
 def reached(rows: bool, columns: bool) -> Callable[[Case], dict[str, Array]]:
-    """Only cells within the grid were written, along the axes that have no loop."""
+    """Only pixels within the grid were written, along the axes that have no loop."""
 
     def mistake(case: Case) -> dict[str, Array]:
         grid, block = as_dims(case.grid), as_dims(case.block)
@@ -524,7 +524,7 @@ def reached(rows: bool, columns: bool) -> Callable[[Case], dict[str, Array]]:
 
 
 def mean_of_existing(image: Array) -> Array:
-    """The mean over the cells that exist."""
+    """The mean over the pixels that exist."""
     return window_sum(image, BOX, "constant") / np.maximum(
         window_sum(np.ones_like(image), BOX, "constant"), 1
     )
@@ -557,19 +557,19 @@ BOX_BLUR = KernelSpec(
         ),
     },
     causes={
-        "no_loop": "Each thread wrote one cell at most, and this grid is smaller than the image.",
+        "no_loop": "Each thread wrote one pixel at most; this grid is smaller than the picture.",
         "no_loop_over_rows": "The rows below the grid were not written.",
         "no_loop_over_columns": "The columns to the right of the grid were not written.",
-        "edges_copied": "The inner cells are right; edge cells are plain copies.",
-        "edges_zero_padded": "On the edge the cells outside the image count as zeros.",
-        "edges_averaged": "On the edge the mean is taken over the cells that exist.",
+        "edges_copied": "The inner pixels are right; edge pixels are plain copies.",
+        "edges_zero_padded": "On the edge the pixels outside the picture count as zeros.",
+        "edges_averaged": "On the edge the mean is taken over the pixels that exist.",
         "edges_wrapped": (
-            "Cells of row 0 or column 0 were mixed with cells of the far edge: index -1 is the "
+            "Pixels of row 0 or column 0 were mixed with pixels of the far edge: index -1 is the "
             "last one."
         ),
         "middle_left_out": "The mean is taken over the eight neighbours only.",
-        "divided_by_eight": "The sum of nine cells is divided by eight.",
-        "last_offset_missing": "Only four of nine cells are summed: range(-1, 1) ends before 1.",
+        "divided_by_eight": "The sum of nine pixels is divided by eight.",
+        "last_offset_missing": "Only four of nine pixels are summed: range(-1, 1) ends before 1.",
     },
     hints={
         "out_of_bounds": (
@@ -577,7 +577,7 @@ BOX_BLUR = KernelSpec(
             "Bring both ends in: min(max(i, 0), n - 1) is i, but never below 0 nor above n - 1.",
         ),
         "no_loop": (
-            "How many threads has this launch, and how many cells are there?",
+            "How many threads has this launch, and how many pixels are there?",
             "Let each thread go on: from its own column in steps of the grid's width in threads, "
             "and the same for rows.  cuda.gridsize(2) gives both steps.",
         ),
@@ -601,22 +601,22 @@ BOX_BLUR = KernelSpec(
         ),
         "edges_copied": (
             "What does the exercise ask beyond the edge?",
-            "Edge cells get a mean of nine values too: a missing cell is replaced by the nearest.",
+            "Edge pixels get a mean of nine values too: the nearest pixel replaces a missing one.",
         ),
         "edges_zero_padded": (
-            "Which value stands in for a cell outside the image?",
-            "The nearest cell inside: bring the index back with min and max, then read.",
+            "Which value stands in for a pixel outside the picture?",
+            "The nearest pixel inside: bring the index back with min and max, then read.",
         ),
         "edges_averaged": (
             "How many values does the mean have on the edge?",
-            "Always nine: a missing cell is replaced by the nearest one inside.",
+            "Always nine: a missing pixel is replaced by the nearest one inside.",
         ),
         "edges_wrapped": (
-            "Which cell is a[y - 1, x] when y is 0?",
+            "Which pixel is a[y - 1, x] when y is 0?",
             "Clamp at both ends: min(max(i, 0), n - 1).",
         ),
-        "middle_left_out": ("How many cells has a 3 x 3 window?", "The middle one counts too."),
-        "divided_by_eight": ("How many cells are in the sum?", "Nine: divide by nine."),
+        "middle_left_out": ("How many pixels has a 3 x 3 window?", "The middle one counts too."),
+        "divided_by_eight": ("How many pixels are in the sum?", "Nine: divide by nine."),
         "last_offset_missing": (
             "Which values does range(-1, 1) give?",
             "-1 and 0.  For -1, 0, 1 write range(-1, 2).",
