@@ -117,13 +117,13 @@ def test_the_generated_source_can_be_read() -> None:
 
 def test_unsupported_features_name_their_line() -> None:
     """Nothing is run when a construct is not supported."""
-    text = "@cuda.jit\ndef k(out):\n    out[0] = 1\n    cuda.syncthreads()\n"
+    text = "@cuda.jit\ndef k(out):\n    out[0] = 1\n    cuda.cg.this_grid().sync()\n"
     out = np.zeros(1)
     with pytest.raises(UnsupportedError) as error:
         Kernel.from_source(text, "k")[1, 1](out)
     assert str(error.value) == (
-        "k: cuda.syncthreads is not supported by the simulator yet\n"
-        "  line 4:  cuda.syncthreads()\n"
+        "k: cuda.cg.this_grid is not supported by the simulator\n"
+        "  line 4:  cuda.cg.this_grid().sync()\n"
         "  Nothing was run."
     )
     assert out[0] == 0

@@ -25,6 +25,17 @@ class Quiet:
         value: Value,
     ) -> None: ...  # fmt: skip
 
+    def atomic(
+        self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value, m: Mask,
+        name: str,
+    ) -> None: ...  # fmt: skip
+
+    def allocate(self, run: Run, place: Any, arr: ArrayRef) -> None: ...
+
+    def barrier(self, run: Run, site: int, m: Mask) -> None: ...
+
+    def warp_barrier(self, run: Run, site: int, mask: Value, m: Mask) -> None: ...
+
     def end(self, run: Run) -> None: ...
 
 

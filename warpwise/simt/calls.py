@@ -12,9 +12,10 @@ from numba.core import types
 
 from . import ops, typing
 from .errors import TypingError, UnsupportedError
+from .intrinsics import lower_symbol
 from .program import Val, describe
 from .symbols import Symbol
-from .typing import ArrayType, NoSignature, TupleType
+from .typing import ArrayType, TupleType
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -30,7 +31,7 @@ def lower_call(fl: Expressions, node: ast.Call) -> Val:
         fl.fail(TypingError, node, f"{name} is {describe(target.type)}, not a function")
     called = target.const
     if isinstance(called, Symbol):
-        return _lower_symbol(fl, node, called)
+        return lower_symbol(fl, node, called)
     device = _device_function(called)
     if device is not None:
         return _lower_device(fl, node, device, name)
@@ -298,52 +299,3 @@ def _lower_device(fl: Expressions, node: ast.Call, device: Any, name: str) -> Va
     if result is None:
         return Val("None", typing.STATIC, None)
     return Val(out, result)
-
-
-# -- cuda.* ---------------------------------------------------------------------
-
-
-def _lower_symbol(fl: Expressions, node: ast.Call, symbol: Symbol) -> Val:
-    if symbol.name in ("grid", "gridsize"):
-        return _lower_grid(fl, node, symbol.name)
-    handler = SYMBOLS.get(symbol.name)
-    if handler is None:
-        fl.fail(
-            UnsupportedError, node, f"cuda.{symbol.name} is not supported by the simulator yet",
-            "Nothing was run.",
-        )  # fmt: skip
-    return handler(fl, node, _positional(fl, node, f"cuda.{symbol.name}"))
-
-
-def _lower_grid(fl: Expressions, node: ast.Call, name: str) -> Val:
-    args = _positional(fl, node, f"cuda.{name}")
-    _count(fl, node, args, f"cuda.{name}", 1)
-    ndim = args[0]
-    if not ndim.known or not typing.is_integer(ndim.type) or int(ndim.const) not in (1, 2, 3):
-        got = f"{ndim.const}" if ndim.known else "a value known only at run time"
-        fl.fail(
-            TypingError, node, f"cuda.{name} takes the number of dimensions, 1, 2 or 3; got {got}",
-            f"Write cuda.{name}(1) for a one-dimensional launch.",
-        )  # fmt: skip
-    n = int(ndim.const)
-    line = node.lineno
-    fl.program.notes.append((name, n, line, fl.source.line_text(line)))
-    if n == 1:
-        return Val(f"rt.{name}_x", types.int64)
-    axes = [Val(f"rt.{name}_{axis}", types.int64) for axis in "xyz"[:n]]
-    return fl.tuple_of(axes)
-
-
-def _lower_selp(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
-    _count(fl, node, args, "cuda.selp", 3)
-    kind = typing.unify(args[1].type, args[2].type)
-    if kind is None:
-        fl.fail(TypingError, node, "the two values of cuda.selp have no common type")
-    condition = fl.truth(args[0], node)
-    a, b = fl.cast(args[1], kind, node), fl.cast(args[2], kind, node)
-    return Val(f"select({condition.code}, {a.code}, {b.code})", kind)
-
-
-SYMBOLS: dict[str, Handler] = {"selp": _lower_selp}
-
-__all__ = ["NoSignature", "lower_call"]

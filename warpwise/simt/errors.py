@@ -53,6 +53,18 @@ class LivelockError(SimtError):
     diagnosis = "livelock"
 
 
+class BarrierDivergenceError(SimtError):
+    """Some threads of a block reached a barrier that others do not reach."""
+
+    diagnosis = "divergent_barrier"
+
+    def __init__(self, text: str, **facts: Any) -> None:
+        super().__init__(text, line=facts["line"], line_text=facts["line_text"])
+        self.block: Dim3 = facts["block"]
+        self.arrived: list[Dim3] = facts["arrived"]
+        self.missing: list[Dim3] = facts["missing"]
+
+
 class OutOfBoundsError(SimtError):
     """Some threads used an index outside its array."""
 
@@ -128,4 +140,29 @@ def out_of_bounds(
         count=count,
         line=line,
         line_text=line_text,
+    )
+
+
+def divergent_barrier(
+    *,
+    kernel: str,
+    block: Dim3,
+    arrived: list[Dim3],
+    missing: list[Dim3],
+    threads: int,
+    line: int,
+    line_text: str,
+) -> BarrierDivergenceError:
+    """Build the report of a barrier that part of a block does not reach."""
+    text = (
+        f"{kernel}: {len(arrived)} of the {len(arrived) + len(missing)} threads of block {block} "
+        "that still run reach this barrier\n"
+        f"  here: thread {arrived[0]}{' and others' * (len(arrived) > 1)};  "
+        f"elsewhere: thread {missing[0]}{' and others' * (len(missing) > 1)}\n"
+        f"  line {line}:  {line_text}\n"
+        "  On a GPU this hangs or gives anything. Move the barrier out of the branch or loop, so "
+        "that all threads of the block pass it."
+    )
+    return BarrierDivergenceError(
+        text, block=block, arrived=arrived, missing=missing, line=line, line_text=line_text
     )

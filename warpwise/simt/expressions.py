@@ -35,6 +35,7 @@ class Expressions:
         self.mask = "m"
         self.env: dict[str, Var] = {}
         self.temporaries = 0
+        self.target_name = ""  # the name being assigned to, for messages about arrays
 
     # -- text ----------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from typing import Any
 from . import typing
 from .arguments import Argument, bind
 from .errors import LaunchError, SimtError, SourceError, TypingError, at_line
-from .launch import Observer, Run, configuration
+from .launch import Observer, Run, configuration, shared_bytes
 from .program import Program, Val
 from .source import LiveScope, Scope, Source, TextScope, functions_in, source_of
 from .statements import Function
@@ -104,7 +104,7 @@ class Kernel:
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Launch:
         """The same as kernel[griddim, blockdim, stream, sharedmem]."""
         try:
-            return Launch(self, griddim, blockdim)
+            return Launch(self, griddim, blockdim, sharedmem)
         except LaunchError as error:
             raise LaunchError(f"{self.name}: {error}") from None
 
@@ -178,14 +178,19 @@ class Kernel:
         )
 
     def run(
-        self, grid: Any, block: Any, args: Sequence[Any], observers: Sequence[Observer] = ()
+        self,
+        grid: Any,
+        block: Any,
+        args: Sequence[Any],
+        observers: Sequence[Observer] = (),
+        sharedmem: int = 0,
     ) -> Run:
         """Launch with observers; returns the finished run."""
-        launch = self.configure(grid, block)
+        launch = self.configure(grid, block, 0, sharedmem)
         arguments = self.bind(args)
         program = self.program(tuple(a.kind for a in arguments))
         values = {a.name: a.value for a in arguments if a.kind is not STATIC}
-        run = Run(program, launch.grid, launch.block, values, observers)
+        run = Run(program, launch.grid, launch.block, values, observers, launch.sharedmem)
         try:
             run.execute()
         except SimtError:
@@ -205,13 +210,14 @@ class Kernel:
 class Launch:
     """A kernel with its launch configuration, ready to be called."""
 
-    def __init__(self, kernel: Kernel, grid: Any, block: Any) -> None:
+    def __init__(self, kernel: Kernel, grid: Any, block: Any, sharedmem: int = 0) -> None:
         self.kernel = kernel
         self.grid, self.block = configuration(grid, block)
+        self.sharedmem = shared_bytes(sharedmem)
 
     def __call__(self, *args: Any) -> None:
         try:
-            run = self.kernel.run(self.grid, self.block, args)
+            run = self.kernel.run(self.grid, self.block, args, sharedmem=self.sharedmem)
         except SimtError as error:
             if error.__cause__ is not None:
                 raise

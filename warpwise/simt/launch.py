@@ -17,7 +17,7 @@ import numpy as np
 from . import errors
 from .errors import LaunchError, SimtError
 from .program import Program
-from .values import ArrayRef, Mask, Value
+from .values import ArrayRef, Mask, Value, both
 
 LANES = 32768
 WARP = 32
@@ -37,7 +37,8 @@ class KernelNote(UserWarning):
 
 @dataclass(frozen=True)
 class Note:
-    """`kind` is "negative_index" or "launch_dimension"; `text` is a finished sentence."""
+    """`kind` is "negative_index", "launch_dimension", "mask_without_caller" or "inactive_source";
+    `text` is a finished sentence."""
 
     kind: str
     line: int
@@ -53,6 +54,11 @@ class Observer(Protocol):
              m: Mask, value: Value) -> None: ...  # fmt: skip
     def store(self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value,
               m: Mask, value: Value) -> None: ...  # fmt: skip
+    def atomic(self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value,
+               m: Mask, name: str) -> None: ...  # fmt: skip
+    def allocate(self, run: Run, place: Any, arr: ArrayRef) -> None: ...
+    def barrier(self, run: Run, site: int, m: Mask) -> None: ...
+    def warp_barrier(self, run: Run, site: int, mask: Value, m: Mask) -> None: ...
     def end(self, run: Run) -> None: ...
 
 
@@ -78,8 +84,10 @@ class Run:
         block: Dim3,
         arguments: Mapping[str, Any],
         observers: Sequence[Observer] = (),
+        sharedmem: int = 0,
     ) -> None:
         self.program = program
+        self.sharedmem = sharedmem
         self.arguments = dict(arguments)
         self.grid = grid
         self.block = block
@@ -92,6 +100,8 @@ class Run:
         self.threads = self.threads_per_block * self.blocks
         self.first_block = 0
         self.blocks_here = 0
+        self.exited: Mask = False  # lanes that have returned from the kernel
+        self.allocations: dict[Any, Any] = {}  # shared and local arrays of the chunk
         self._faults: dict[int, _Fault] = {}
         self._set_constants()
 
@@ -117,6 +127,9 @@ class Run:
 
     def _enter(self, first: int, count: int) -> None:
         self.first_block, self.blocks_here = first, count
+        self.exited = False
+        self.allocations = {}
+        self.block_rows = np.arange(count, dtype=np.int64).reshape(count, 1)
         linear = np.arange(first, first + count, dtype=np.int64).reshape(count, 1)
         self._axes("blockIdx", linear, self.grid)
         for axis in "xyz":
@@ -143,6 +156,23 @@ class Run:
     def lanes(self) -> tuple[int, int]:
         """(blocks, threads) of the chunk that is running."""
         return self.blocks_here, self.threads_per_block
+
+    def block_index(self, row: int) -> Dim3:
+        """blockIdx of a row of the chunk."""
+        return unravel(self.first_block + row, self.grid)
+
+    def thread_index(self, thread: int) -> Dim3:
+        """threadIdx of a linear thread number."""
+        return unravel(thread, self.block)
+
+    def leave(self, m: Mask) -> None:
+        """Lanes return from the kernel."""
+        self.exited = both(self.exited, m)
+
+    def allocated(self, place: Any, arr: ArrayRef) -> None:
+        """A shared or local array came to life."""
+        for observer in self.observers:
+            observer.allocate(self, place, arr)
 
     # -- running ---------------------------------------------------------------
 
@@ -210,6 +240,19 @@ class Run:
             f"it counts from the end, here and on a GPU.\n  {place.line_text}"
         )
         self._note(Note("negative_index", place.line, text))
+
+    def note_warp(self, site: int, kind: str) -> None:
+        """A warp function was used in a way that a GPU leaves undefined."""
+        place = self.program.sites[site]
+        fact = {
+            "mask_without_caller": "a thread calls it whose own bit is not in the mask",
+            "inactive_source": "a thread reads from a lane that does not take part",
+        }[kind]
+        text = (
+            f"{place.function}, line {place.line}: cuda.{place.array}: {fact}; "
+            f"on a GPU the result is undefined.\n  {place.line_text}"
+        )
+        self._note(Note(kind, place.line, text))
 
     def _check_dimensions(self) -> None:
         used = 3 if self.grid[2] * self.block[2] > 1 else 0
@@ -287,3 +330,20 @@ def configuration(grid: Any, block: Any) -> tuple[Dim3, Dim3]:
                 "at most. Use smaller blocks and more of them."
             )
     return blocks, dim3(block, "the block", MAX_BLOCK)
+
+
+#: Dynamic shared memory of one block, in bytes, where there is most (compute capability 9.0, 10.0).
+#: Source: CUDA C++ Programming Guide, technical specifications.
+MAX_SHARED = 227 * 1024
+
+
+def shared_bytes(value: Any) -> int:
+    """Check the dynamic shared memory of a launch, in bytes."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise LaunchError(f"the dynamic shared memory is a number of bytes, got {value!r}")
+    n = int(value.__index__())
+    if not 0 <= n <= MAX_SHARED:
+        raise LaunchError(
+            f"the dynamic shared memory is {n:,} bytes; a block can have 0 to {MAX_SHARED:,}."
+        )
+    return n

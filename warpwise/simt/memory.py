@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from . import atomics
+from .storage import fetch, put, where_in_buffer
 from .values import I64, ArrayRef, Mask, Value, minus
 
 Run = Any  # launch.Chunk; named loosely to keep the import one-way
@@ -64,10 +66,14 @@ def _in_range(
 def load(run: Run, arr: ArrayRef, index: tuple[Value, ...], m: Mask, site: int) -> Value:
     """arr[index] for the lanes of m."""
     at, m = position(run, arr, index, m, site)
-    if m is False or arr.root.buf.size == 0:
-        return arr.root.buf.dtype.type(0)
-    # take() copies; with a scalar position it gives a NumPy scalar, as a uniform value should be.
-    got = arr.root.buf.take(at) if np.ndim(at) else arr.root.buf[at]
+    root = arr.root
+    if m is False or root.buf.size == 0:
+        return root.buf.dtype.type(0)
+    if root.count:
+        got = fetch(run, root, at)
+    else:
+        # take() copies; a scalar position gives a NumPy scalar, as a uniform value should be.
+        got = root.buf.take(at) if at.ndim else root.buf[at]
     if run.observers:
         for observer in run.observers:
             observer.load(run, site, arr, index, at, m, got)
@@ -84,7 +90,10 @@ def store(
         return
     buf = arr.root.writable()
     before = buf.copy() if run.watch_stores else None
-    scatter(buf, at, value, m)
+    if arr.root.count:
+        put(run, arr.root, at, value, m)
+    else:
+        scatter(buf, at, value, m)
     if before is not None and not np.array_equal(before, buf, equal_nan=buf.dtype.kind in "fc"):
         run.memory_changed = True
     if run.observers:
@@ -105,3 +114,37 @@ def scatter(buf: Any, at: Value, value: Value, m: Mask) -> None:
     if np.ndim(value):
         value = (value if value.shape == shape else np.broadcast_to(value, shape))[chosen]
     buf[at] = value
+
+
+def atomic(
+    run: Run,
+    name: str,
+    arr: ArrayRef,
+    index: tuple[Value, ...],
+    operands: tuple[Value, ...],
+    m: Mask,
+    site: int,
+) -> Value:
+    """An atomic operation of the lanes of m, one after the other; the old value of each lane."""
+    at, m = position(run, arr, index, m, site)
+    if m is False:
+        return arr.root.buf.dtype.type(0)
+    lanes = run.lanes
+    buf = arr.root.writable()
+    where = np.broadcast_to(where_in_buffer(run, arr.root, at), lanes)
+    chosen = np.broadcast_to(m, lanes)
+    before = buf.copy() if run.watch_stores else None
+    places = np.ascontiguousarray(where[chosen])
+    values = [np.ascontiguousarray(np.broadcast_to(v, lanes)[chosen]) for v in operands]
+    if name == "cas":
+        old = atomics.compare_and_swap(buf, places, values[0], values[1])
+    else:
+        old = atomics.apply(buf, places, values[0], name)
+    if before is not None and not np.array_equal(before, buf, equal_nan=buf.dtype.kind in "fc"):
+        run.memory_changed = True
+    result = np.zeros(lanes, buf.dtype)
+    result[chosen] = old
+    if run.observers:
+        for observer in run.observers:
+            observer.atomic(run, site, arr, index, at, m, name)
+    return result if result.size > 1 else result.reshape(-1)[0]

@@ -84,6 +84,8 @@ class Program:
     in_progress: list[Any] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     types: dict[str, set[tuple[str, Type]]] = field(default_factory=dict)
+    shared_bytes: dict[Any, int] = field(default_factory=dict)
+    places: dict[Any, int] = field(default_factory=dict)
     text: str = ""
     entry: Callable[..., Any] | None = None
 
@@ -98,6 +100,10 @@ class Program:
             name = f"object_{len(self.constants)}"
         self.constants.setdefault(name, value)
         return name
+
+    def place(self, node: Any, dtype: Type) -> int:
+        """Number of a place that owns an allocation; the same for the same call and type."""
+        return self.places.setdefault((id(node), dtype), len(self.places))
 
     def site(self, site: Site) -> int:
         """Number of a new site."""

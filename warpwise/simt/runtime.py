@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .barriers import barrier, barrier_vote, warp_barrier
 from .errors import LivelockError, UnsupportedError, at_line
-from .memory import load, store
+from .memory import atomic, load, store
+from .storage import local_array, shared_array
 from .values import (
     I64,
     ArrayRef,
@@ -23,10 +25,26 @@ from .values import (
 from .values import (
     blend as _blend,
 )
+from .warp import (
+    activemask,
+    ballot,
+    brev,
+    clz,
+    ffs,
+    fused,
+    lanemask_lt,
+    match_all,
+    match_any,
+    popc,
+    shuffle,
+    vote,
+)
 
 __all__ = [
-    "I64", "ArrayRef", "LaneRange", "Spin", "any_lane", "assign", "both", "bound", "load", "minus",
-    "pick", "row", "select", "split", "store", "transposed",
+    "I64", "ArrayRef", "LaneRange", "Spin", "activemask", "any_lane", "assign", "atomic", "ballot",
+    "barrier", "barrier_vote", "both", "bound", "brev", "clz", "ffs", "fused", "lanemask_lt",
+    "load", "local_array", "match_all", "match_any", "minus", "pick", "popc", "row", "select",
+    "shared_array", "shuffle", "split", "store", "transposed", "vote", "warp_barrier",
 ]  # fmt: skip
 
 

@@ -193,7 +193,10 @@ class Function(Expressions):
         self.emit(value.code)
 
     def do_Assign(self, node: ast.Assign) -> None:
+        if isinstance(node.targets[0], ast.Name):
+            self.target_name = node.targets[0].id
         value = self.expression(node.value)
+        self.target_name = ""
         if len(node.targets) > 1 and not value.static:
             value = self.held(value)
         for target in node.targets:
@@ -336,6 +339,8 @@ class Function(Expressions):
             self.emit(f"value_returned = assign({self.mask}, {code}, value_returned, True)")
         if self.loops:
             self.emit(f"lanes_gone = both(lanes_gone, {self.mask})")
+        if self.is_kernel:
+            self.emit(f"rt.leave({self.mask})")
         self.emit(f"{self.mask} = False")
         return False
 

@@ -24,10 +24,17 @@ I64 = np.dtype(np.int64)
 class Root:
     """One allocation.  Host memory is shared until the first store, then copied (`dirty`)."""
 
-    __slots__ = ("buf", "copy_on_write", "dirty", "name", "ordinal", "space")
+    __slots__ = ("buf", "copy_on_write", "count", "dirty", "name", "ordinal", "space")
 
     def __init__(
-        self, name: str, buf: Any, space: str, *, copy_on_write: bool = False, ordinal: int = -1
+        self,
+        name: str,
+        buf: Any,
+        space: str,
+        *,
+        copy_on_write: bool = False,
+        ordinal: int = -1,
+        count: int = 0,
     ) -> None:
         self.name = name
         self.buf = buf
@@ -35,6 +42,7 @@ class Root:
         self.copy_on_write = copy_on_write
         self.dirty = False
         self.ordinal = ordinal
+        self.count = count  # elements per block (shared) or per thread (local)
 
     def writable(self) -> Any:
         """The buffer to store into; the caller's own memory stays untouched until the end."""

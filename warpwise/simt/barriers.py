@@ -1,0 +1,61 @@
+"""Barriers of a block and of a warp, in lockstep: nobody waits, but everybody has to arrive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .errors import divergent_barrier
+from .values import Mask, Value
+
+
+def barrier(run: Any, m: Mask, site: int) -> None:
+    """cuda.syncthreads(): every thread of the block that still runs has to be here."""
+    if m is not True:
+        _check(run, m, site)
+    for observer in run.observers:
+        observer.barrier(run, site, m)
+
+
+def _check(run: Any, m: Mask, site: int) -> None:
+    """Raise when some threads of a block are here and others go on elsewhere."""
+    threads = run.threads_per_block
+    arrived = np.broadcast_to(m, (m.shape[0] if m.ndim else 1, threads))
+    missing = ~arrived if run.exited is False else ~arrived & ~run.exited
+    missing = np.broadcast_to(missing, (max(missing.shape[0], arrived.shape[0]), threads))
+    divided = arrived.any(axis=1) & missing.any(axis=1)
+    if divided.any():
+        row = int(np.argmax(divided))
+        place = run.program.sites[site]
+        raise divergent_barrier(
+            kernel=place.function, line=place.line, line_text=place.line_text,
+            block=run.block_index(row), threads=threads,
+            arrived=[run.thread_index(int(t)) for t in
+                     np.flatnonzero(arrived[row % arrived.shape[0]])],
+            missing=[run.thread_index(int(t)) for t in np.flatnonzero(missing[row])],
+        )  # fmt: skip
+
+
+def barrier_vote(run: Any, mode: str, predicate: Value, m: Mask, site: int) -> Value:
+    """syncthreads_count, _and, _or: int32, the same for all threads of a block."""
+    barrier(run, m, site)
+    here = np.broadcast_to(m, run.lanes)
+    holds = np.broadcast_to(predicate, run.lanes)
+    if mode == "count":
+        got = (holds & here).sum(axis=1)
+    elif mode == "and":
+        got = (holds | ~here).all(axis=1)
+    else:
+        got = (holds & here).any(axis=1)
+    result = got.astype(np.int32).reshape(-1, 1)
+    return result if result.size > 1 else result[0, 0]
+
+
+def warp_barrier(run: Any, mask: Value, m: Mask, site: int) -> None:
+    """cuda.syncwarp(mask): nothing to wait for in lockstep; a caller outside its mask is noted."""
+    from .warp import members
+
+    members(run, mask, m, site)
+    for observer in run.observers:
+        observer.warp_barrier(run, site, mask, m)

@@ -1,0 +1,425 @@
+"""Lowering of `cuda.*` calls: indices, memory, barriers, warp functions, atomics.
+
+The result types are Numba's (numba-cuda 0.30, docs "CUDA Kernel API"): ballot_sync and the match
+functions give int32, activemask and ffs uint32, votes bool.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba.core import types
+
+from . import typing
+from .errors import LaunchError, TypingError, UnsupportedError
+from .program import Val, describe
+from .symbols import Symbol
+from .typing import ArrayType, TupleType, Type
+
+if TYPE_CHECKING:
+    from .expressions import Expressions
+
+Handler = Callable[["Expressions", ast.Call, list[Val]], Val]
+
+#: Static shared memory of one kernel, in bytes.  Source: CUDA C++ Programming Guide, technical
+#: specifications; more needs dynamic shared memory on every compute capability.
+STATIC_SHARED_LIMIT = 48 * 1024
+NOTHING = Val("None", typing.STATIC, None)
+
+
+def lower_symbol(fl: Expressions, node: ast.Call, symbol: Symbol) -> Val:
+    """A call of cuda.<name>."""
+    name = symbol.name
+    handler = SYMBOLS.get(name)
+    if handler is None:
+        fl.fail(
+            UnsupportedError, node, f"cuda.{name} is not supported by the simulator",
+            "Nothing was run.",
+        )  # fmt: skip
+    args = [fl.expression(arg) for arg in node.args]
+    named = KEYWORDS.get(name, ())
+    given = {k.arg: fl.expression(k.value) for k in node.keywords}
+    given.pop("alignment", None)  # changes speed only
+    for parameter in named[len(args) :]:
+        if parameter in given:
+            args.append(given.pop(parameter))
+    if given:
+        fl.fail(TypingError, node, f"cuda.{name} has no argument {next(iter(given))}")
+    return handler(fl, node, args)
+
+
+def expect(fl: Expressions, node: ast.Call, args: list[Val], name: str, *counts: int) -> None:
+    """Refuse a wrong number of arguments."""
+    if len(args) not in counts:
+        wanted = " or ".join(str(c) for c in counts)
+        plural = "s" * (counts != (1,))
+        fl.fail(TypingError, node, f"cuda.{name} takes {wanted} argument{plural}, got {len(args)}")
+
+
+# -- indices ----------------------------------------------------------------------
+
+
+def _grid(name: str) -> Handler:
+    def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+        expect(fl, node, args, name, 1)
+        ndim = args[0]
+        if not ndim.known or not typing.is_integer(ndim.type) or int(ndim.const) not in (1, 2, 3):
+            got = f"{ndim.const}" if ndim.known else "a value known only at run time"
+            fl.fail(
+                TypingError, node,
+                f"cuda.{name} takes the number of dimensions, 1, 2 or 3; got {got}",
+                f"Write cuda.{name}(1) for a one-dimensional launch.",
+            )  # fmt: skip
+        n = int(ndim.const)
+        line = node.lineno
+        fl.program.notes.append((name, n, line, fl.source.line_text(line)))
+        if n == 1:
+            return Val(f"rt.{name}_x", types.int64)
+        return fl.tuple_of([Val(f"rt.{name}_{axis}", types.int64) for axis in "xyz"[:n]])
+
+    return lower
+
+
+# -- memory -----------------------------------------------------------------------
+
+
+def _array(space: str) -> Handler:
+    name = f"{space}.array"
+
+    def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+        expect(fl, node, args, name, 2)
+        shape, dtype = _shape(fl, node, name, args[0]), _dtype(fl, node, name, args[1])
+        itemsize = typing.numpy_dtype(dtype).itemsize
+        if space == "local" and 0 in shape:
+            fl.fail(TypingError, node, "a local array has at least one element")
+        if space == "shared":
+            fl.program.shared_bytes[(id(node), dtype)] = int(np.prod(shape)) * itemsize
+            total = sum(fl.program.shared_bytes.values())
+            if total > STATIC_SHARED_LIMIT:
+                fl.fail(
+                    LaunchError, node,
+                    f"the shared arrays of this kernel take {total:,} bytes; a kernel may declare "
+                    f"{STATIC_SHARED_LIMIT:,}",
+                    "Use a smaller tile, or dynamic shared memory: shape 0 and the size in bytes "
+                    "in the launch.",
+                )  # fmt: skip
+        place = fl.program.place(node, dtype)
+        label = fl.target_name or f"{space} array"
+        out = fl.temporary("view")
+        fl.emit(
+            f"{out} = {space}_array(rt, {place}, {shape!r}, np.{typing.numpy_dtype(dtype).name}, "
+            f"{label!r})"
+        )
+        return Val(out, ArrayType(dtype, len(shape)))
+
+    return lower
+
+
+def _shape(fl: Expressions, node: ast.Call, name: str, shape: Val) -> tuple[int, ...]:
+    items = fl.items(shape) if isinstance(shape.type, TupleType) else [shape]
+    sizes = []
+    for item in items:
+        if not item.known or not typing.is_integer(item.type):
+            fl.fail(
+                TypingError, node,
+                f"the shape of cuda.{name} has to be known when the kernel is compiled",
+                "Use a number or a global constant, such as TILE = 16 outside the kernel; a size "
+                "that is an argument needs dynamic shared memory.",
+            )  # fmt: skip
+        if int(item.const) < 0:
+            fl.fail(TypingError, node, f"a size of cuda.{name} is negative: {int(item.const)}")
+        sizes.append(int(item.const))
+    return tuple(sizes)
+
+
+def _dtype(fl: Expressions, node: ast.Call, name: str, dtype: Val) -> Type:
+    value = dtype.const if dtype.static else None
+    if isinstance(value, (types.Number, types.Boolean)):
+        return value
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return typing.numba_type(np.dtype(value))
+    fl.fail(
+        TypingError, node, f"the second argument of cuda.{name} is a type, such as float32",
+        "from numba import float32",
+    )  # fmt: skip
+
+
+def _const_array(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    expect(fl, node, args, "const.array_like", 1)
+    if not isinstance(args[0].type, ArrayType) or not args[0].type.readonly:
+        fl.fail(TypingError, node, "cuda.const.array_like takes a global NumPy array")
+    return args[0]
+
+
+# -- barriers ---------------------------------------------------------------------
+
+
+def _barrier(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    expect(fl, node, args, "syncthreads", 0)
+    fl.emit(f"barrier(rt, {fl.mask}, {fl.site(node, 'syncthreads', 'barrier')})")
+    return NOTHING
+
+
+def _barrier_with(mode: str) -> Handler:
+    def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+        expect(fl, node, args, f"syncthreads_{mode}", 1)
+        predicate = fl.truth(args[0], node)
+        site = fl.site(node, f"syncthreads_{mode}", "barrier")
+        out = fl.temporary()
+        fl.emit(f"{out} = barrier_vote(rt, {mode!r}, {predicate.code}, {fl.mask}, {site})")
+        return Val(out, types.int32)
+
+    return lower
+
+
+def _syncwarp(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    expect(fl, node, args, "syncwarp", 0, 1)
+    mask = args[0] if args else fl.number(node, 0xFFFFFFFF)
+    code = fl.cast(mask, types.int64, node).code
+    fl.emit(f"warp_barrier(rt, {code}, {fl.mask}, {fl.site(node, 'syncwarp', 'warp')})")
+    return NOTHING
+
+
+def _nothing(name: str, *counts: int) -> Handler:
+    """Functions that change nothing here: fences (memory is always visible) and sleeping."""
+
+    def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+        expect(fl, node, args, name, *counts)
+        return NOTHING
+
+    return lower
+
+
+# -- warp functions ---------------------------------------------------------------
+
+
+def _mask(fl: Expressions, node: ast.Call, mask: Val) -> str:
+    if not typing.is_integer(mask.type):
+        fl.fail(TypingError, node, f"the mask is an integer, not {describe(mask.type)}",
+                "0xffffffff names all 32 lanes.")  # fmt: skip
+    return fl.cast(mask, types.int64, node).code
+
+
+def _shuffle(mode: str) -> Handler:
+    name = "shfl_sync" if mode == "idx" else f"shfl_{mode}_sync"
+
+    def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+        expect(fl, node, args, name, 3)
+        mask = _mask(fl, node, args[0])
+        value = args[1]
+        if value.type not in (types.int32, types.int64, types.float32, types.float64):
+            fl.fail(
+                TypingError, node,
+                f"cuda.{name} moves int32, int64, float32 or float64, not {describe(value.type)}",
+                "Convert the value, for example with int32(x).",
+            )  # fmt: skip
+        by = fl.cast(args[2], types.int64, node).code
+        site = fl.site(node, name, "warp")
+        out = fl.temporary()
+        fl.emit(f"{out} = shuffle(rt, {mode!r}, {mask}, {value.code}, {by}, {fl.mask}, {site})")
+        return Val(out, value.type)
+
+    return lower
+
+
+def _vote(mode: str) -> Handler:
+    name = f"{mode}_sync"
+
+    def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+        expect(fl, node, args, name, 2)
+        mask = _mask(fl, node, args[0])
+        if not typing.is_integer(args[1].type) and args[1].type != types.boolean:
+            fl.fail(TypingError, node, "the predicate is an integer or a boolean")
+        predicate = fl.truth(args[1], node).code
+        site = fl.site(node, name, "warp")
+        out = fl.temporary()
+        if mode == "ballot":
+            fl.emit(f"{out} = ballot(rt, {mask}, {predicate}, {fl.mask}, {site})")
+            return Val(out, types.int32)
+        fl.emit(f"{out} = vote(rt, {mode!r}, {mask}, {predicate}, {fl.mask}, {site})")
+        return Val(out, types.boolean)
+
+    return lower
+
+
+def _match(mode: str) -> Handler:
+    name = f"match_{mode}_sync"
+
+    def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+        expect(fl, node, args, name, 2)
+        mask = _mask(fl, node, args[0])
+        if not typing.is_number(args[1].type):
+            fl.fail(TypingError, node, f"cuda.{name} compares numbers")
+        site = fl.site(node, name, "warp")
+        out = fl.temporary()
+        fl.emit(f"{out} = match_{mode}(rt, {mask}, {args[1].code}, {fl.mask}, {site})")
+        kind = types.int32 if mode == "any" else TupleType((types.int32, types.boolean))
+        return Val(out, kind)
+
+    return lower
+
+
+def _activemask(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    expect(fl, node, args, "activemask", 0)
+    return Val(f"activemask(rt, {fl.mask})", types.uint32)
+
+
+def _lanemask_lt(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    expect(fl, node, args, "lanemask_lt", 0)
+    return Val("lanemask_lt(rt)", types.uint32)
+
+
+# -- bits and numbers -------------------------------------------------------------
+
+
+def _bits(name: str, result: Callable[[Type], Type]) -> Handler:
+    def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+        expect(fl, node, args, name, 1)
+        if not typing.is_integer(args[0].type):
+            fl.fail(TypingError, node, f"cuda.{name} takes an integer, not "
+                    f"{describe(args[0].type)}")  # fmt: skip
+        kind = args[0].type
+        if name == "brev":
+            kind = types.uint64 if kind == types.uint64 else types.uint32
+        value = fl.cast(args[0], kind, node)
+        return Val(f"{name}({value.code})", result(kind))
+
+    return lower
+
+
+def _fma(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    expect(fl, node, args, "fma", 3)
+    kind: Any = args[0].type
+    for other in args[1:]:
+        kind = typing.unify(kind, other.type) if kind is not None else None
+    if kind not in (types.float32, types.float64):
+        fl.fail(TypingError, node, "cuda.fma takes three floats")
+    a, b, c = (fl.cast(v, kind, node).code for v in args)
+    return Val(f"fused({a}, {b}, {c})", kind)
+
+
+def _cbrt(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    expect(fl, node, args, "cbrt", 1)
+    kind = args[0].type if typing.is_float(args[0].type) else types.float64
+    return Val(f"np.cbrt({fl.cast(args[0], kind, node).code})", kind)
+
+
+def _selp(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    expect(fl, node, args, "selp", 3)
+    kind = typing.unify(args[1].type, args[2].type)
+    if kind is None:
+        fl.fail(TypingError, node, "the two values of cuda.selp have no common type")
+    condition = fl.truth(args[0], node)
+    a, b = fl.cast(args[1], kind, node), fl.cast(args[2], kind, node)
+    return Val(f"select({condition.code}, {a.code}, {b.code})", kind)
+
+
+# -- atomics ----------------------------------------------------------------------
+
+ATOMIC_TYPES = {types.int32, types.int64, types.uint32, types.uint64}
+ATOMIC_FLOATS = {types.float32, types.float64}
+
+
+def _atomic(name: str) -> Handler:
+    allowed = set(ATOMIC_TYPES)
+    if name in ("add", "sub", "max", "min", "nanmax", "nanmin"):
+        allowed |= ATOMIC_FLOATS
+    if name in ("inc", "dec"):
+        allowed = {types.uint32, types.uint64}
+
+    def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+        expect(fl, node, args, f"atomic.{name}", 3)
+        array, index, label = _atomic_target(fl, node, args[0], args[1], name, allowed)
+        value = fl.cast(args[2], array.type.dtype, node)
+        site = fl.site(node, label, "atomic")
+        out = fl.temporary("v")
+        fl.emit(
+            f"{out} = atomic(rt, {name!r}, {array.code}, ({index}), ({value.code},), {fl.mask}, "
+            f"{site})"
+        )
+        return Val(out, array.type.dtype)
+
+    return lower
+
+
+def _cas(name: str) -> Handler:
+    def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+        if name == "compare_and_swap":  # works on element 0
+            expect(fl, node, args, f"atomic.{name}", 3)
+            args = [args[0], fl.number(node, 0), args[1], args[2]]
+        expect(fl, node, args, f"atomic.{name}", 4)
+        array, index, label = _atomic_target(fl, node, args[0], args[1], name, ATOMIC_TYPES)
+        old, value = (fl.cast(v, array.type.dtype, node).code for v in args[2:])
+        site = fl.site(node, label, "atomic")
+        out = fl.temporary("v")
+        fl.emit(
+            f"{out} = atomic(rt, 'cas', {array.code}, ({index}), ({old}, {value}), {fl.mask}, "
+            f"{site})"
+        )
+        return Val(out, array.type.dtype)
+
+    return lower
+
+
+def _atomic_target(
+    fl: Expressions, node: ast.Call, array: Val, index: Val, name: str, allowed: set[Type]
+) -> tuple[Val, str, str]:
+    label = ast.unparse(node.args[0])
+    if not isinstance(array.type, ArrayType):
+        fl.fail(TypingError, node, f"cuda.atomic.{name} takes an array first, not "
+                f"{describe(array.type)}")  # fmt: skip
+    if array.type.readonly:
+        fl.fail(TypingError, node, f"{label} is a constant of the kernel and cannot be changed")
+    if array.type.dtype not in allowed:
+        listed = ", ".join(sorted(str(t) for t in allowed))
+        fl.fail(TypingError, node, f"cuda.atomic.{name} works on {listed}; {label} holds "
+                f"{array.type.dtype}")  # fmt: skip
+    parts = fl.items(index) if isinstance(index.type, TupleType) else [index]
+    if len(parts) != array.type.ndim:
+        fl.fail(
+            TypingError, node,
+            f"{label} has {array.type.ndim} dimension{'s' * (array.type.ndim != 1)} but is "
+            f"indexed with {len(parts)}",
+        )  # fmt: skip
+    for part in parts:
+        if not typing.is_integer(part.type):
+            fl.fail(TypingError, node, f"an index of {label} has type {describe(part.type)}; it "
+                    "has to be an integer")  # fmt: skip
+    return array, "".join(f"{p.code}, " for p in parts), label
+
+
+def _same(kind: Type) -> Type:
+    return kind
+
+
+SYMBOLS: dict[str, Handler] = {
+    "grid": _grid("grid"), "gridsize": _grid("gridsize"),
+    "shared.array": _array("shared"), "local.array": _array("local"),
+    "const.array_like": _const_array,
+    "syncthreads": _barrier, "syncthreads_count": _barrier_with("count"),
+    "syncthreads_and": _barrier_with("and"), "syncthreads_or": _barrier_with("or"),
+    "syncwarp": _syncwarp, "threadfence": _nothing("threadfence", 0),
+    "threadfence_block": _nothing("threadfence_block", 0),
+    "threadfence_system": _nothing("threadfence_system", 0), "nanosleep": _nothing("nanosleep", 1),
+    "shfl_sync": _shuffle("idx"), "shfl_up_sync": _shuffle("up"),
+    "shfl_down_sync": _shuffle("down"), "shfl_xor_sync": _shuffle("xor"),
+    "all_sync": _vote("all"), "any_sync": _vote("any"), "eq_sync": _vote("eq"),
+    "ballot_sync": _vote("ballot"), "match_any_sync": _match("any"),
+    "match_all_sync": _match("all"), "activemask": _activemask, "lanemask_lt": _lanemask_lt,
+    "popc": _bits("popc", _same), "clz": _bits("clz", _same),
+    "ffs": _bits("ffs", lambda _: types.uint32), "brev": _bits("brev", _same),
+    "fma": _fma, "cbrt": _cbrt, "selp": _selp,
+    **{f"atomic.{name}": _atomic(name) for name in
+       ("add", "sub", "max", "min", "nanmax", "nanmin", "and_", "or_", "xor", "exch", "inc",
+        "dec")},
+    "atomic.cas": _cas("cas"), "atomic.compare_and_swap": _cas("compare_and_swap"),
+}  # fmt: skip
+
+#: Parameters that may be given by name.
+KEYWORDS: dict[str, tuple[str, ...]] = {
+    "shared.array": ("shape", "dtype"), "local.array": ("shape", "dtype"),
+    "shfl_sync": ("mask", "value", "src_lane"), "syncwarp": ("mask",),
+}  # fmt: skip

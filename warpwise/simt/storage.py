@@ -1,0 +1,140 @@
+"""Shared and local arrays: memory that lives as long as a block or a thread.
+
+Each place in the source that asks for an array owns one allocation, as in compiled code, where the
+size has to be known to the compiler.  Contents are undefined on a GPU; here they are filled with a
+pattern (NaN, 0xCD), so that a kernel that relies on zeros fails at once and in the same way.
+
+    shared   buffer of shape (blocks, n): a position counts within the block
+    local    buffer of shape (n, blocks * threads): a position counts within the thread
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .values import ArrayRef, Root
+
+
+def poison(buf: Any) -> None:
+    """Fill with what nobody should rely on."""
+    if buf.dtype.kind in "fc":
+        buf.fill(np.nan)
+    elif buf.dtype.kind == "b":
+        buf.fill(True)
+    else:
+        buf.view(np.uint8).fill(0xCD)
+
+
+def shared_array(run: Any, place: int, shape: tuple[int, ...], dtype: Any, name: str) -> ArrayRef:
+    """The array of `cuda.shared.array` at this place, for the blocks of the chunk."""
+    if shape == (0,):
+        return _dynamic(run, dtype, name)
+    return _allocate(run, place, shape, dtype, name, "shared")
+
+
+def local_array(run: Any, place: int, shape: tuple[int, ...], dtype: Any, name: str) -> ArrayRef:
+    """The array of `cuda.local.array` at this place, for the threads of the chunk."""
+    return _allocate(run, place, shape, dtype, name, "local")
+
+
+def _allocate(
+    run: Any, place: int, shape: tuple[int, ...], dtype: Any, name: str, space: str
+) -> ArrayRef:
+    found: ArrayRef | None = run.allocations.get(place)
+    if found is None:
+        n = int(np.prod(shape))
+        blocks, threads = run.lanes
+        buf = np.empty(n * (blocks if space == "shared" else blocks * threads), dtype)
+        poison(buf)
+        found = run.allocations[place] = _reference(buf, shape, name, space)
+        run.allocated(place, found)
+    return found
+
+
+def _reference(buf: Any, shape: tuple[int, ...], name: str, space: str) -> ArrayRef:
+    strides = [1]
+    for n in reversed(shape[1:]):
+        strides.append(strides[-1] * n)
+    root = Root(name, buf, space, count=int(np.prod(shape)))
+    extents = tuple(np.int64(n) for n in shape)
+    return ArrayRef(root, name, np.int64(0), extents, tuple(reversed(strides)))
+
+
+def _dynamic(run: Any, dtype: Any, name: str) -> ArrayRef:
+    """Dynamic shared memory: one piece of bytes per block, the same for every array of size 0."""
+    key = ("dynamic", dtype)
+    found: ArrayRef | None = run.allocations.get(key)
+    if found is None:
+        raw = run.allocations.get("dynamic")
+        width = -(-run.sharedmem // 16) * 16
+        if raw is None:
+            raw = run.allocations["dynamic"] = np.full(run.lanes[0] * width, 0xCD, np.uint8)
+        buf = raw.view(dtype)
+        count = width // buf.dtype.itemsize
+        found = _reference(buf, (run.sharedmem // buf.dtype.itemsize,), name, "shared")
+        found.root.count = count
+        run.allocations[key] = found
+        run.allocated(key, found)
+    return found
+
+
+def fetch(run: Any, root: Root, at: Any) -> Any:
+    """The elements at these positions, a fresh value for every lane that needs one."""
+    blocks, threads = run.lanes
+    if root.space == "shared":
+        table = root.buf.reshape(blocks, root.count)
+        if at.ndim == 0:
+            got = table[:, at : at + 1].copy()
+        elif at.shape[0] == 1:
+            got = table.take(at[0], axis=1)
+        else:
+            got = root.buf.take(at + run.block_rows * root.count)
+    else:
+        table = root.buf.reshape(root.count, blocks, threads)
+        got = table[at].copy() if at.ndim == 0 else root.buf.take(_local(run, at))
+    return got if got.size > 1 else got.reshape(-1)[0]
+
+
+def put(run: Any, root: Root, at: Any, value: Any, m: Any) -> None:
+    """Store under a mask, in lane order."""
+    from .memory import scatter
+
+    blocks, threads = run.lanes
+    if root.space == "local":
+        if m is True and at.ndim == 0:
+            root.buf.reshape(root.count, blocks, threads)[at] = value
+            return
+        full = np.broadcast_to(_local(run, at), (blocks, threads))
+        scatter(root.buf, full, value, m)
+        return
+    per_block = at.ndim == 2 and at.shape[0] == 1
+    if per_block and (m is True or m.ndim == 0 or m.shape[0] == 1):
+        table = root.buf.reshape(blocks, root.count)
+        chosen = slice(None) if m is True or m.ndim == 0 else np.flatnonzero(m[0])
+        columns = np.broadcast_to(at[0], (threads,))[chosen]
+        if np.ndim(value):
+            value = np.broadcast_to(value, (value.shape[0], threads))[:, chosen]
+        table[:, columns] = value
+        return
+    rows = run.block_rows * root.count
+    if at.ndim == 0 and np.ndim(value) == 0 and m is True:
+        root.buf[rows + at] = value
+        return
+    # Every thread of the block stores: broadcast to lanes, so that the last one wins.
+    full = np.broadcast_to(at + rows, (blocks, threads))
+    scatter(root.buf, full, value, m)
+
+
+def where_in_buffer(run: Any, root: Root, at: Any) -> Any:
+    """Positions in the flat buffer, whatever the kind of memory."""
+    if root.space == "shared":
+        return at + run.block_rows * root.count
+    return _local(run, at) if root.space == "local" else at
+
+
+def _local(run: Any, at: Any) -> Any:
+    blocks, threads = run.lanes
+    lane = np.arange(blocks * threads, dtype=np.int64).reshape(blocks, threads)
+    return at * (blocks * threads) + lane
