@@ -1,0 +1,136 @@
+"""Touch: which thread wrote, or read, each element of an array in one launch.
+
+touch    per element: how often, and by which thread last (a number in the launch, -1: nobody)
+focus    one block looked at closely; None shows all
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .launching import Dim3, on_host, parts
+
+LABEL = "counted, simulator"
+
+
+@dataclass(frozen=True)
+class Touch:
+    """One array of a launch.  times, last: shaped like the array; done: "wrote" or "read".
+
+    busy: numbers of the threads that touched it at all, None where there were too many to follow.
+    """
+
+    array: str
+    done: str
+    times: np.ndarray
+    last: np.ndarray
+    busy: frozenset[int] | None
+
+
+@dataclass(frozen=True)
+class LaunchTouch:
+    """A launch and what it touched.  call: as the learner wrote it, e.g. "add[3, 4](out, a, b)"."""
+
+    call: str
+    grid: Dim3
+    block: Dim3
+    touches: tuple[Touch, ...]
+
+    @property
+    def blocks(self) -> int:
+        """Blocks in the grid."""
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def threads_per_block(self) -> int:
+        """Threads in one block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def axes(self) -> int:
+        """How many numbers name a thread here: 1, 2 or 3."""
+        sizes = [g * b for g, b in zip(self.grid, self.block, strict=True)]
+        return 3 if sizes[2] > 1 else 2 if sizes[1] > 1 else 1
+
+    def block_name(self, number: int) -> str:
+        """ "2" in a launch along one axis, "1,0" in one of two."""
+        return _name(number, self.grid, self.axes)
+
+    def thread_name(self, number: int) -> str:
+        """The thread inside its block, from its number in the launch."""
+        return _name(number % self.threads_per_block, self.block, self.axes)
+
+    def idle(self, touch: Touch, block: int) -> list[int] | None:
+        """Threads of a block that did not touch the array; None where it is not known."""
+        if touch.busy is None:
+            return None
+        first = block * self.threads_per_block
+        return [t for t in range(first, first + self.threads_per_block) if t not in touch.busy]
+
+
+def follow(launch: Any, args: Sequence[Any], arrays: Sequence[str] | None = None) -> LaunchTouch:
+    """Run `launch` in the simulator on copies of `args` and note who touched what.
+
+    launch: `kernel[grid, block]`.  arrays: parameter names; by default those that were written, and
+    where there are none, those that were read.  Raises what the simulator raises, and ValueError
+    with the legal names for an array that the kernel does not have.
+    """
+    from warpwise.observe import Census, Trace
+    from warpwise.simt import run
+
+    kernel, grid, block = parts(launch)
+    census, trace = Census(), Trace()
+    run(kernel, grid, block, on_host(args), observers=(census, trace))
+    known = list(census.writes)
+    for name in arrays or ():
+        if name not in known:
+            raise ValueError(f"{kernel.name} has no array {name!r}; it has {', '.join(known)}.")
+    written = [name for name in known if census.writes[name].any()]
+    chosen = list(arrays) if arrays else written or known
+    numbering = _Numbering(grid, block)
+    touches = []
+    for name in chosen:
+        done = "wrote" if census.writes[name].any() or not census.reads[name].any() else "read"
+        kind = "store" if done == "wrote" else "load"
+        events = [e for e in trace.events if e.array == name and e.kind == kind]
+        busy = frozenset(numbering.of(e.block, e.thread) for e in events)
+        if done == "wrote":
+            times, last = census.writes[name], census.writer[name]
+        else:
+            times, last = census.reads[name], np.full(census.reads[name].shape, -1, np.int64)
+            for event in events:
+                last[event.index] = numbering.of(event.block, event.thread)
+        touches.append(Touch(name, done, times, last, None if trace.truncated else busy))
+    call = f"{kernel.name}[{_dims(grid)}, {_dims(block)}]({', '.join(kernel.parameters)})"
+    return LaunchTouch(call, grid, block, tuple(touches))
+
+
+@dataclass(frozen=True)
+class _Numbering:
+    """Numbers threads over a launch, x fastest."""
+
+    grid: Dim3
+    block: Dim3
+
+    def of(self, block: Dim3, thread: Dim3) -> int:
+        per_block = self.block[0] * self.block[1] * self.block[2]
+        return _linear(block, self.grid) * per_block + _linear(thread, self.block)
+
+
+def _linear(place: Dim3, extents: Dim3) -> int:
+    return place[0] + extents[0] * (place[1] + extents[1] * place[2])
+
+
+def _name(number: int, extents: Dim3, axes: int) -> str:
+    x, rest = number % extents[0], number // extents[0]
+    place = (x, rest % extents[1], rest // extents[1])
+    return ",".join(str(axis) for axis in place[:axes])
+
+
+def _dims(dims: Dim3) -> str:
+    used = 3 if dims[2] > 1 else 2 if dims[1] > 1 else 1
+    return str(dims[0]) if used == 1 else str(dims[:used])
