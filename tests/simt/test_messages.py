@@ -78,6 +78,8 @@ def test_out_of_bounds_changes_no_array_of_the_host() -> None:
         ("while i < 5:\n        out[0] = 1", "k: this loop never ends\n  line 4:  while i < 5:\n"
          "  A whole iteration changed no variable of the loop and no memory, so no later one will. "
          "Change what the condition tests."),
+        ("j = cuda.grid\n    out[j] = 1", "k: cuda.grid itself is no number\n"
+         "  line 5:  out[j] = 1\n  Write cuda.grid(1)."),
         ("import os", "k: import cannot be used in a kernel\n  line 4:  import os\n"
          "  Import at the top of the file."),
         ("out[i] = np.zeros(3)[0]", "k: np.zeros makes or changes whole arrays; kernels cannot\n"

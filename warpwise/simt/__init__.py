@@ -10,6 +10,7 @@ Nothing here knows an observer: tools listen through `launch.Observer`.
 """
 
 from .errors import (
+    BarrierDivergenceError,
     LaunchError,
     LivelockError,
     OutOfBoundsError,
@@ -23,7 +24,7 @@ from .kernel import DeviceFunction, Kernel, as_kernel, run
 from .launch import KernelNote, Note, Run
 
 __all__ = [
-    "DeviceFunction", "Kernel", "KernelNote", "LaunchError", "LivelockError", "Note",
-    "OutOfBoundsError", "Run", "SimtError", "SourceError", "TypingError", "UnsupportedError",
-    "as_kernel", "install", "run", "uninstall",
+    "BarrierDivergenceError", "DeviceFunction", "Kernel", "KernelNote", "LaunchError",
+    "LivelockError", "Note", "OutOfBoundsError", "Run", "SimtError", "SourceError", "TypingError",
+    "UnsupportedError", "as_kernel", "install", "run", "uninstall",
 ]  # fmt: skip

@@ -258,12 +258,22 @@ class Expressions:
                 )
         return Val(code, signature.result)
 
+    def no_function(self, value: Val, node: ast.AST) -> None:
+        """Refuse `cuda.grid` where `cuda.grid(1)` was meant."""
+        if value.static and isinstance(value.const, Symbol):
+            name = value.const.name
+            example = {"grid": "cuda.grid(1)", "gridsize": "cuda.gridsize(1)"}.get(
+                name, f"cuda.{name}.x" if name.endswith(("Idx", "Dim")) else f"cuda.{name}(...)"
+            )
+            self.fail(TypingError, node, f"cuda.{name} itself is no number", f"Write {example}.")
+
     def resolve(
         self, function: Any, label: str, args: list[Val], node: ast.AST
     ) -> typing.Signature:
         """Numba's signature for a call, or its refusal in plain words."""
         for value in args:
             if not typing.is_number(value.type):
+                self.no_function(value, node)
                 kinds = " and ".join(describe(v.type) for v in args)
                 hint = (
                     "Index the array: a thread works on one element at a time."
@@ -578,6 +588,7 @@ class Expressions:
             )  # fmt: skip
         for part in parts:
             if isinstance(part, Val) and not typing.is_integer(part.type):
+                self.no_function(part, node)
                 hint = (
                     "Use // for a division that gives an integer, or int(...)."
                     if (typing.is_float(part.type))

@@ -319,7 +319,7 @@ class Function(Expressions):
             value = None
         if value is not None and self.is_kernel:
             self.fail(
-                TypingError, node, "a kernel cannot return a value",
+                UnsupportedError, node, "a kernel cannot return a value",
                 "Store the result into an array that is passed as an argument.",
             )  # fmt: skip
         self.returned.append(None if value is None else value.type)
