@@ -15,10 +15,12 @@ from .touch import LABEL, LaunchTouch, Touch
 _BARE = "border: none; background: none; padding: 0 4px; line-height: 1.2;"
 _INDEX = f"{_BARE} font-size: 10px; color: {QUIET}; text-align: center; font-weight: 400;"
 _CELL = (
-    "padding: 1px 2px; min-width: 22px; height: 30px; text-align: center; vertical-align: middle;"
+    "padding: 1px 2px; min-width: 20px; height: 30px; text-align: center; vertical-align: middle;"
     " line-height: 1.15; font-size: 13px; white-space: nowrap;"
 )
 _SMALL = "font-size: 10px; font-weight: 400;"
+_FAR = f"background: none; color: {QUIET};"
+_FAINT = "rgba(118, 118, 118, 0.2)"
 
 
 def html(launch: LaunchTouch, focus: int | None = None) -> str:
@@ -98,24 +100,24 @@ def _tr(cells: str) -> str:
 def _cell(launch: LaunchTouch, touch: Touch, at: int, focus: int | None) -> str:
     if at < 0:
         return f'<td style="{_BARE}"></td>'
-    times, last = int(touch.times.flat[at]), int(touch.last.flat[at])
+    times, thread = int(touch.times.flat[at]), launch.toucher(touch, at, focus)
     if times == 0:
-        style = f"border: 2px dashed {QUIET}; background: none; color: {QUIET};"
+        style = f"border: 2px dashed {QUIET}; padding: 2px 3px; background: none; color: {QUIET};"
         return f'<td style="{_CELL} {style}" title="{_tip(launch, touch, at)}">–</td>'
-    block = last // launch.threads_per_block
+    block = thread // launch.threads_per_block
     near = focus is None or focus == block
-    paint = f"background: {tint(block)}; color: {INK};" if near else (
-        f"background: none; color: {QUIET};"
-    )  # fmt: skip
-    frame = f"3px double {INK if near else QUIET}" if times > 1 else f"1px solid {QUIET}"
-    if focus == block and times == 1:
-        frame = f"2px solid {INK}"
+    paint = f"background: {tint(block)}; color: {INK};" if near else _FAR
+    # All frames are 3 pixels wide, so that nothing moves when the focus does.
+    frame = f"solid {tint(block) if focus is None else INK}" if near else f"solid {_FAINT}"
+    if times > 1:
+        frame = f"double {INK if near else QUIET}"
     often = f'<div style="{_SMALL} font-weight: 700;">×{times}</div>' if times > 1 else ""
     name = f"b{launch.block_name(block)}" if launch.axes == 1 else f"b {launch.block_name(block)}"
+    number = launch.thread_name(thread)
+    number = f"<b>{number}</b>" if near else number
     return (
-        f'<td style="{_CELL} border: {frame}; {paint}" title="{_tip(launch, touch, at)}">'
-        f"<b>{launch.thread_name(last)}</b>"
-        f'<div style="{_SMALL}">{name}</div>{often}</td>'
+        f'<td style="{_CELL} border: 3px {frame}; {paint}" title="{_tip(launch, touch, at)}">'
+        f'{number}<div style="{_SMALL}">{name}</div>{often}</td>'
     )
 
 
@@ -151,7 +153,7 @@ def _plain(launch: LaunchTouch, touch: Touch, at: int) -> str:
 def _keys(touch: Touch, *, plain: bool) -> list[str]:
     """What the signs in the cells mean, only those that occur."""
     past = "written" if touch.done == "wrote" else "read"
-    keys = ["block:thread" if plain else "In a cell: the thread, and below it its block."]
+    keys = ["block:thread" if plain else "In a cell: its thread, and below it the thread's block."]
     if (touch.times == 0).any():
         keys.append(f"-- not {past}" if plain else f"Dashed, –: not {past}.")
     if (touch.times > 1).any():

@@ -50,13 +50,14 @@ def summary(launch: LaunchTouch, touch: Touch, focus: int | None) -> str:
         if touch.busy is not None:
             threads = launch.blocks * launch.threads_per_block
             idle = threads - len(touch.busy)
-            who = "1 thread" if idle == 1 else f"{idle} threads"
-            text += f" {who} of {threads} {touch.done} nothing." if idle else ""
+            text += f" {idle} of {threads} threads {touch.done} nothing." if idle else ""
         return text
-    mine = int(((touch.last // launch.threads_per_block == focus) & (touch.times > 0)).sum())
-    elements = "1 element" if mine == 1 else f"{mine} elements"
-    last = " last" if (touch.times > 1).any() else ""
-    text = f"Block {launch.block_name(focus)} {touch.done} {elements} of {name}{last}."
+    mine = _mine(launch, touch, focus)
+    elements = "1 element" if len(mine) == 1 else f"{len(mine)} elements"
+    text = f"Block {launch.block_name(focus)} {touch.done} {elements} of {name}."
+    others = _shared(launch, touch, focus, mine)
+    if others:
+        text += f" Other blocks {touch.done} {others} of them as well."
     idle_threads = launch.idle(touch, focus)
     if idle_threads:
         names = _ranges(launch, idle_threads)
@@ -65,14 +66,26 @@ def summary(launch: LaunchTouch, touch: Touch, focus: int | None) -> str:
     return text
 
 
-def _first(launch: LaunchTouch, touch: Touch, focus: int | None) -> int:
-    """The first element that the block in focus touched last; 0 where there is none."""
-    if focus is None:
+def _mine(launch: LaunchTouch, touch: Touch, focus: int) -> list[int]:
+    """Flat positions that the block in focus touched, in order."""
+    if touch.by_block is not None:
+        return sorted(touch.by_block.get(focus, {}))
+    last = (touch.last // launch.threads_per_block == focus) & (touch.times > 0)
+    return [int(at) for at in np.flatnonzero(last)]
+
+
+def _shared(launch: LaunchTouch, touch: Touch, focus: int, mine: Sequence[int]) -> int:
+    """How many of a block's elements other blocks touched as well; 0 where it is not known."""
+    if touch.by_block is None:
         return 0
-    mine = (touch.last.reshape(-1) // launch.threads_per_block == focus) & (
-        touch.times.reshape(-1) > 0
-    )
-    return int(np.argmax(mine)) if mine.any() else 0
+    others = [set(at) for block, at in touch.by_block.items() if block != focus]
+    return len(set(mine) & set().union(*others))
+
+
+def _first(launch: LaunchTouch, touch: Touch, focus: int | None) -> int:
+    """The first element that the block in focus touched; 0 where there is none."""
+    mine = [] if focus is None else _mine(launch, touch, focus)
+    return mine[0] if mine else 0
 
 
 def _wrapped(launch: LaunchTouch, touch: Touch, first: int) -> View:

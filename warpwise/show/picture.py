@@ -14,6 +14,9 @@ from . import figure
 from .touch import LaunchTouch, follow
 
 
+ALL = -1  # the slider's first stop; the widget cannot hold None
+
+
 @dataclass(frozen=True)
 class Picture:
     """Which thread touched which cell in one launch; the last line of a cell shows it."""
@@ -39,14 +42,20 @@ class Picture:
             import ipywidgets
         except ImportError:
             return None
-        count = self.launch.blocks
-        names = [("all", None), *((self.launch.block_name(k), k) for k in range(count))]
+        blocks = range(self.launch.blocks)
+        names = [("all", ALL), *((self.launch.block_name(block), block) for block in blocks)]
         slider = ipywidgets.SelectionSlider(
-            options=names, description="block", continuous_update=True,
+            options=names,
+            value=ALL,
+            description="block",
             layout=ipywidgets.Layout(width="420px"),
-        )  # fmt: skip
+        )
         shown = ipywidgets.HTML(self.html())
-        slider.observe(lambda change: setattr(shown, "value", self.html(change.new)), "value")
+
+        def draw(change: Any) -> None:
+            shown.value = self.html(None if change.new == ALL else change.new)
+
+        slider.observe(draw, "value")
         return ipywidgets.VBox([slider, shown])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ focus    one block looked at closely; None shows all
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,13 +21,15 @@ LABEL = "counted, simulator"
 class Touch:
     """One array of a launch.  times, last: shaped like the array; done: "wrote" or "read".
 
-    busy: numbers of the threads that touched it at all, None where there were too many to follow.
+    by_block: {block: {flat position: its last thread there}}; None where there was too much to
+    follow, and then only `last` tells who touched an element.
     """
 
     array: str
     done: str
     times: np.ndarray
     last: np.ndarray
+    by_block: Mapping[int, Mapping[int, int]] | None
     busy: frozenset[int] | None
 
 
@@ -64,6 +66,14 @@ class LaunchTouch:
         """The thread inside its block, from its number in the launch."""
         return _name(number % self.threads_per_block, self.block, self.axes)
 
+    def toucher(self, touch: Touch, at: int, focus: int | None) -> int:
+        """The thread to name in a cell: the focused block's own, else the last one; or -1."""
+        if focus is not None and touch.by_block is not None:
+            own = touch.by_block.get(focus, {}).get(at)
+            if own is not None:
+                return own
+        return int(touch.last.flat[at])
+
     def idle(self, touch: Touch, block: int) -> list[int] | None:
         """Threads of a block that did not touch the array; None where it is not known."""
         if touch.busy is None:
@@ -97,14 +107,15 @@ def follow(launch: Any, args: Sequence[Any], arrays: Sequence[str] | None = None
         done = "wrote" if census.writes[name].any() or not census.reads[name].any() else "read"
         kind = "store" if done == "wrote" else "load"
         events = [e for e in trace.events if e.array == name and e.kind == kind]
-        busy = frozenset(numbering.of(e.block, e.thread) for e in events)
         if done == "wrote":
             times, last = census.writes[name], census.writer[name]
         else:
             times, last = census.reads[name], np.full(census.reads[name].shape, -1, np.int64)
             for event in events:
                 last[event.index] = numbering.of(event.block, event.thread)
-        touches.append(Touch(name, done, times, last, None if trace.truncated else busy))
+        # Accesses through a slice of the array carry the slice's name: then not all are here.
+        whole = not trace.truncated and len(events) == int(times.sum())
+        touches.append(Touch(name, done, times, last, *numbering.sort(events, times.shape, whole)))
     call = f"{kernel.name}[{_dims(grid)}, {_dims(block)}]({', '.join(kernel.parameters)})"
     return LaunchTouch(call, grid, block, tuple(touches))
 
@@ -115,6 +126,21 @@ class _Numbering:
 
     grid: Dim3
     block: Dim3
+
+    def sort(
+        self, events: Sequence[Any], shape: tuple[int, ...], whole: bool
+    ) -> tuple[dict[int, dict[int, int]] | None, frozenset[int] | None]:
+        """`by_block` and `busy` of a Touch; None for both where events are missing."""
+        if not whole:
+            return None, None
+        by_block: dict[int, dict[int, int]] = {}
+        busy = set()
+        for event in events:
+            thread = self.of(event.block, event.thread)
+            busy.add(thread)
+            at = int(np.ravel_multi_index(event.index, shape))
+            by_block.setdefault(_linear(event.block, self.grid), {})[at] = thread
+        return by_block, frozenset(busy)
 
     def of(self, block: Dim3, thread: Dim3) -> int:
         per_block = self.block[0] * self.block[1] * self.block[2]
