@@ -37,6 +37,14 @@ def limit_resources(memory_mb: int, file_mb: int) -> None:
             continue
 
 
+def import_faster() -> None:
+    """Keep jsonschema from building a grammar for internationalised addresses at import.
+
+    That takes longer than all other imports together, and jsonschema does without the one format.
+    """
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+
+
 def main(argv: list[str]) -> int:
     """Run the job in folder argv[0]; 0 when every cell was run, 3 when the run was cut short."""
     folder = Path(argv[0]).resolve()
@@ -47,9 +55,7 @@ def main(argv: list[str]) -> int:
     def tell(kind: str, cell: str = "", fact: Any = None) -> None:
         os.write(events, (json.dumps([kind, cell, fact]) + "\n").encode("utf-8"))
 
-    # jsonschema builds a grammar for internationalised addresses at import, which takes longer
-    # than all else here; without that module it does without that one format.
-    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+    import_faster()
     # Only after the limits: what these imports need counts too.
     import nbformat
     from papermill import execute_notebook

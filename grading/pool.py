@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -19,12 +20,18 @@ from grading.lab import Lab
 from grading.results import Result, from_dict, grader_error
 from grading.run import Limits
 from grading.worker import request
+from warpwise.curriculum import COURSE
 
 # A submission that breaks its worker this often is a fault to be looked at.
 _TRIES = 2
 # All rounds of runs, then parsing and judging, have an end too.
 _RUNS_TIME = 3
 _JUDGING_S = 300.0
+
+
+def _search_path() -> str:
+    """The course first, so that a worker finds the package from any working directory."""
+    return os.pathsep.join([str(COURSE), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 class WorkerDied(Exception):
@@ -51,6 +58,7 @@ class Worker:
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         self._process = subprocess.Popen(
             [sys.executable, "-m", "grading.worker", self._lab],
+            env=os.environ | {"PYTHONPATH": _search_path()},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

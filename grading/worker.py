@@ -14,6 +14,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from grading.child import import_faster
 from grading.intake import Submission
 from grading.reasons import SubmissionError
 from grading.results import Result, grader_error
@@ -63,10 +64,11 @@ def main(argv: list[str]) -> int:
     os.environ["WARPWISE_BACKEND"] = "sim"
     # What a library prints must not get among the replies.
     os.dup2(2, 1)
+    limit_memory()
+    import_faster()
     from grading.course import load_lab
     from grading.grade import grade_one
 
-    limit_memory()
     lab = load_lab(argv[0])
     print(json.dumps({"ready": lab.max_points}), file=replies, flush=True)
     for line in sys.stdin:

@@ -57,7 +57,7 @@ def as_answer(module: ModuleType, one: Impostor | Variant) -> str:
 def hand_ins(unit: str, folder: str, kind: type) -> tuple[Lab, list[tuple[bytes, dict[str, Any]]]]:
     """Notebooks with one answer of a kind to each exercise.
 
-    The check itself is tested with all answers elsewhere; here the first ones of each are handed in.
+    The check itself is tested with all answers elsewhere; here the first of each are handed in.
 
     Returns the lab and, for each notebook, its bytes and what it holds by exercise.
     """
