@@ -176,6 +176,7 @@ def test_whole_keeps_the_students_order_and_drops_the_courses_copies() -> None:
         "student-5",
         "probe-last_index",
         "student-7",
+        "student-9",
     ]
     assert not any("check(" in cell.source for cell in cells)
 
@@ -192,6 +193,7 @@ def test_edited_check_cell_is_only_a_students_cell() -> None:
         "student-3",
         "probe-ceil_div",
         "course-3",
+        "course-5",
     ]
 
 
