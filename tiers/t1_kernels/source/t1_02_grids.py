@@ -254,6 +254,8 @@ show_threads(twice[(3, 3), (4, 2)], np.zeros_like(small), small, 5, 9)
 
 # %% [markdown]
 r"""
+Block (2, 2), in the lower right corner, has a single pixel. Its seven other threads stop at the guards.
+
 ## 5. The mistake that a square hides
 
 In the next kernel x and y have changed places in one line. We test it on a square picture, 32 x 32.
