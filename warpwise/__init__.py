@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["backend", "check", "cuda", "show_threads"]
+__all__ = ["backend", "check", "cuda", "profile", "show_threads"]
 
 
 def __getattr__(name: str) -> Any:
@@ -25,6 +25,10 @@ def __getattr__(name: str) -> Any:
         from .show import show_threads
 
         return show_threads
+    if name == "profile":
+        from .observe import profile
+
+        return profile
     raise AttributeError(f"module 'warpwise' has no attribute {name!r}")
 
 

@@ -1,6 +1,8 @@
 """Tools that listen to a run: each one an observer, none known to the simulator."""
 
 from .census import Census
+from .counters import Counters
+from .report import Report, profile
 from .trace import Event, Trace
 
-__all__ = ["Census", "Event", "Trace"]
+__all__ = ["Census", "Counters", "Event", "Report", "Trace", "profile"]

@@ -11,7 +11,12 @@ from ..simt.values import ArrayRef, Mask, Value
 
 
 class Quiet:
-    """An observer that hears everything and does nothing; tools override what they need."""
+    """An observer that hears everything and does nothing; tools override what they need.
+
+    `needs_counts` asks for a program that reports segments and branches.
+    """
+
+    needs_counts = False
 
     def begin(self, run: Run) -> None: ...
 
@@ -31,6 +36,12 @@ class Quiet:
     ) -> None: ...  # fmt: skip
 
     def allocate(self, run: Run, place: Any, arr: ArrayRef) -> None: ...
+
+    def segment(self, run: Run, number: int, m: Mask) -> None: ...
+
+    def branch(self, run: Run, site: int, yes: Mask, no: Mask) -> None: ...
+
+    def end_chunk(self, run: Run) -> None: ...
 
     def barrier(self, run: Run, site: int, m: Mask) -> None: ...
 

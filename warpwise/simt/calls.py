@@ -139,6 +139,8 @@ def _lower_min_max(name: str) -> Handler:
             a, b = fl.cast(result, kind, node), fl.cast(other, kind, node)
             # Source: CUDA math API, fminf/fmaxf: when one argument is NaN, the other is returned.
             ufunc = getattr(np, f"f{name}")
+            if not (a.known and b.known):
+                fl.operation(str(kind), node)
             if a.known and b.known:
                 result = fl.known(ufunc(a.const, b.const), kind)
             else:
@@ -235,6 +237,7 @@ def _lower_math(fl: Expressions, node: ast.Call, called: Any, args: list[Val]) -
         return fl.tuple_of(parts)
     if name not in ops.MATH:
         fl.fail(UnsupportedError, node, f"math.{name} is not supported by the simulator")
+    fl.operation(f"special {_natural(cast)}", node)
     # The function computes in the type of its arguments; Numba may say the result is another.
     natural = types.boolean if name.startswith("is") else _natural(cast)
     if all(value.known for value in cast):

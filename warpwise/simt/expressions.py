@@ -35,6 +35,7 @@ class Expressions:
         self.mask = "m"
         self.env: dict[str, Var] = {}
         self.temporaries = 0
+        self.segment: int | None = None
         self.target_name = ""  # the name being assigned to, for messages about arrays
 
     # -- text ----------------------------------------------------------------
@@ -67,6 +68,22 @@ class Expressions:
         return self.program.site(
             Site(self.source.name, line, self.source.line_text(line), array, op)
         )
+
+    def operation(self, kind: str, node: ast.AST) -> None:
+        """Count one operation per lane, in the current segment of a counted program."""
+        if not self.program.counted:
+            return
+        if self.segment is None:
+            self.segment = len(self.program.segments)
+            self.program.segments.append([])
+            self.emit(f"rt.segment({self.segment}, {self.mask})")
+        entry = (self.source.name, getattr(node, "lineno", 0), kind)
+        self.program.segments[self.segment].append(entry)
+
+    def branch_site(self, node: ast.AST, yes: str, no: str) -> None:
+        """Tell observers how the lanes part here, in a counted program."""
+        if self.program.counted:
+            self.emit(f"rt.branch({self.site(node, '', 'branch')}, {yes}, {no})")
 
     # -- values --------------------------------------------------------------
 
@@ -247,6 +264,8 @@ class Expressions:
                 b = self.cast(b, types.int64, node)
             elif name != "Pow":
                 b = self.cast(b, signature.result, node)
+        if not (a.known and b.known):
+            self.operation(str(signature.result), node)
         helper = {"**": "power", "<<": "shift_left", ">>": "shift_right"}.get(infix)
         code = f"{helper}({a.code}, {b.code})" if helper else f"({a.code} {infix} {b.code})"
         if a.known and b.known:
@@ -314,6 +333,7 @@ class Expressions:
             with np.errstate(all="ignore"):
                 result = self.known(function(operand.const), narrow)
         else:
+            self.operation(str(narrow), node)
             result = Val(f"({prefix}{operand.code})", narrow)
         return self.cast(result, signature.result, node)
 
@@ -357,6 +377,7 @@ class Expressions:
         b = self.cast(right, signature.args[1], node)
         if a.known and b.known:
             return self.known(np.bool_(function(a.const, b.const)), types.boolean)
+        self.operation(f"compare {signature.args[0]}", node)
         return Val(f"({a.code} {infix} {b.code})", types.boolean)
 
     def compare_tuples(self, name: str, left: Val, right: Val, node: ast.AST) -> Val:
@@ -410,11 +431,12 @@ class Expressions:
     def _under(self, test: str, operand: ast.expr, negate: bool) -> tuple[Lines, Val, str]:
         """Lower an operand for the lanes where `test` holds; the lines it needed, if any."""
         inner = self.temporary("m")
-        outer_lines, outer_mask = self.lines, self.mask
-        self.lines, self.mask = [], inner
+        outer_lines, outer_mask, outer_segment = self.lines, self.mask, self.segment
+        self.lines, self.mask, self.segment = [], inner, None
         self.depth += 1
         value = self.expression(operand)
         lines, self.lines, self.mask = self.lines, outer_lines, outer_mask
+        self.segment = outer_segment
         self.depth -= 1
         if lines:
             pair = f"_, {inner}" if negate else f"{inner}, _"

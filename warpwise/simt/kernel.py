@@ -64,7 +64,7 @@ class Kernel:
         self.signatures = tuple(signatures)
         self.name = source.name
         self.parameters = [a.arg for a in source.tree.args.args]
-        self._programs: dict[tuple[Type, ...], Program] = {}
+        self._programs: dict[tuple[tuple[Type, ...], bool], Program] = {}
         self.__name__ = source.name
         self.__qualname__ = source.name
         self.__doc__ = ast.get_docstring(source.tree)
@@ -125,18 +125,18 @@ class Kernel:
 
     # -- lowering ----------------------------------------------------------------
 
-    def program(self, kinds: tuple[Type, ...]) -> Program:
-        """The generated program for these argument types."""
-        found = self._programs.get(kinds)
+    def program(self, kinds: tuple[Type, ...], counted: bool = False) -> Program:
+        """The generated program for these argument types, with or without counting."""
+        found = self._programs.get((kinds, counted))
         if found is None:
-            found = Program(self.name)
+            found = Program(self.name, counted=counted)
             entry = found.fresh(f"kernel_{self.name}")
             function = Function(found, self.source, self.scope, kernel=True)
             values = [Val(name, kind, None) if kind is STATIC else Val(name, kind)
                       for name, kind in zip(self.parameters, kinds, strict=True)]  # fmt: skip
             function.lower(entry, values)
             found.compile(entry)
-            self._programs[kinds] = found
+            self._programs[kinds, counted] = found
         return found
 
     def generated(self, *args: Any) -> str:
@@ -188,7 +188,8 @@ class Kernel:
         """Launch with observers; returns the finished run."""
         launch = self.configure(grid, block, 0, sharedmem)
         arguments = self.bind(args)
-        program = self.program(tuple(a.kind for a in arguments))
+        counted = any(getattr(observer, "needs_counts", False) for observer in observers)
+        program = self.program(tuple(a.kind for a in arguments), counted)
         values = {a.name: a.value for a in arguments if a.kind is not STATIC}
         run = Run(program, launch.grid, launch.block, values, observers, launch.sharedmem)
         try:

@@ -57,6 +57,9 @@ class Observer(Protocol):
     def atomic(self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value,
                m: Mask, name: str) -> None: ...  # fmt: skip
     def allocate(self, run: Run, place: Any, arr: ArrayRef) -> None: ...
+    def segment(self, run: Run, number: int, m: Mask) -> None: ...
+    def branch(self, run: Run, site: int, yes: Mask, no: Mask) -> None: ...
+    def end_chunk(self, run: Run) -> None: ...
     def barrier(self, run: Run, site: int, m: Mask) -> None: ...
     def warp_barrier(self, run: Run, site: int, mask: Value, m: Mask) -> None: ...
     def end(self, run: Run) -> None: ...
@@ -100,6 +103,7 @@ class Run:
         self.threads = self.threads_per_block * self.blocks
         self.first_block = 0
         self.blocks_here = 0
+        self.chunk_blocks = 1
         self.exited: Mask = False  # lanes that have returned from the kernel
         self.allocations: dict[Any, Any] = {}  # shared and local arrays of the chunk
         self._faults: dict[int, _Fault] = {}
@@ -165,6 +169,16 @@ class Run:
         """threadIdx of a linear thread number."""
         return unravel(thread, self.block)
 
+    def segment(self, number: int, m: Mask) -> None:
+        """Lanes enter a straight piece of the source (counted programs only)."""
+        for observer in self.observers:
+            observer.segment(self, number, m)
+
+    def branch(self, site: int, yes: Mask, no: Mask) -> None:
+        """Lanes part at a condition (counted programs only)."""
+        for observer in self.observers:
+            observer.branch(self, site, yes, no)
+
     def leave(self, m: Mask) -> None:
         """Lanes return from the kernel."""
         self.exited = both(self.exited, m)
@@ -181,9 +195,10 @@ class Run:
         entry = self.program.entry
         assert entry is not None
         values = self.arguments.values()
-        step = max(1, LANES // self.threads_per_block)
+        self.chunk_blocks = max(1, LANES // self.threads_per_block)
         for observer in self.observers:
-            observer.begin(self)
+            observer.begin(self)  # may ask for smaller chunks
+        step = self.chunk_blocks
         with np.errstate(all="ignore"):
             for first in range(0, self.blocks, step):
                 self._enter(first, min(step, self.blocks - first))
@@ -193,6 +208,8 @@ class Run:
                     self._raise_faults()
                     raise
                 self._end_chunk()
+                for observer in self.observers:
+                    observer.end_chunk(self)
         self._raise_faults()
         for observer in self.observers:
             observer.end(self)

@@ -73,6 +73,8 @@ class Program:
     """Collects the generated functions.  `entry` is filled when the source is compiled.
 
     `types` keeps, for each generated function, every (variable, type) that occurs in it.
+    A counted program has segments: straight pieces of the source that the same lanes run, each with
+    its operations as (function, line, kind), for example ("saxpy", 4, "float32").
     """
 
     name: str
@@ -84,6 +86,8 @@ class Program:
     in_progress: list[Any] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     types: dict[str, set[tuple[str, Type]]] = field(default_factory=dict)
+    counted: bool = False  # whether the source reports segments and branches to observers
+    segments: list[list[tuple[str, int, str]]] = field(default_factory=list)
     shared_bytes: dict[Any, int] = field(default_factory=dict)
     places: dict[Any, int] = field(default_factory=dict)
     text: str = ""

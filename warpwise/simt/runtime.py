@@ -81,6 +81,7 @@ class LaneRange:
         if np.any(step == 0):
             raise UnsupportedError(f"range() with a step of 0 never ends\n  {where}")
         self.start, self.stop, self.step, self.mask = start, stop, step, mask
+        self.left: Mask = False  # lanes that the current iteration found at their end
 
     def __iter__(self) -> Iterator[Value]:
         if self.start.ndim == 0 and self.stop.ndim == 0 and self.step.ndim == 0:
@@ -103,7 +104,7 @@ class LaneRange:
         while True:
             upward = self.step > 0
             inside = select(upward, value < self.stop, value > self.stop)
-            self.mask, _ = split(self.mask, inside)
+            self.mask, self.left = split(self.mask, inside)
             if self.mask is False:
                 return
             yield value

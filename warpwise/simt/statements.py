@@ -140,12 +140,15 @@ class Function(Expressions):
     def suite(self, body: list[ast.stmt], top: bool = False, keep: bool = False) -> Env | None:
         """Lower a list of statements; the env at its end, None when no lane gets there."""
         depth = self.depth
+        self.segment = None
         self.local.append(frozenset() if keep else frozenset(self._suite_local(body)))
         for at, statement in enumerate(body):
             if not self.statement(statement):
                 self.depth = depth
                 self.local.pop()
                 return None
+            if isinstance(statement, (ast.If, ast.For, ast.While)):
+                self.segment = None
             if at + 1 < len(body) and _may_leave(statement):
                 self.emit(f"if {self.mask} is not False:")
                 self.depth += 1
@@ -441,6 +444,7 @@ class Function(Expressions):
             return self.suite(chosen, keep=True) is not None if chosen else True
         yes, no = self.temporary("m"), self.temporary("m")
         self.emit(f"{yes}, {no} = split({self.mask}, {condition.code})")
+        self.branch_site(node, yes, no)
         before = dict(self.env)
         then_lines, then_edge = self.branch(yes, node.body, before)
         self.emit(f"if {yes} is not False:")
@@ -483,6 +487,7 @@ class Function(Expressions):
             outer_lines, outer_mask = self.lines, self.mask
             self.lines, self.mask, self.env = [], mask, dict(head)
             self.depth += 1
+            self.segment = None
             if again:
                 self.emit(f"{again} = False")
             test()
@@ -537,7 +542,9 @@ class Function(Expressions):
         def test() -> None:
             condition = self.truth(self.expression(node.test), node.test)
             if not (condition.known and condition.const):
-                self.emit(f"{mask}, _ = split({mask}, {condition.code})")
+                left = self.temporary("m") if self.program.counted else "_"
+                self.emit(f"{mask}, {left} = split({mask}, {condition.code})")
+                self.branch_site(node, mask, left)
                 self.emit(f"if {mask} is False: break")
 
         lines, loop = self.loop(node, mask, test)
@@ -563,6 +570,7 @@ class Function(Expressions):
 
         def test() -> None:
             self.emit(f"{mask} = {lanes}.mask")
+            self.branch_site(node, mask, f"{lanes}.left")
             assert isinstance(node.target, ast.Name)
             name = node.target.id
             variable = self.variable(name, kind)

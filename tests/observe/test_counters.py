@@ -1,0 +1,261 @@
+"""Counters against the published rules: one warp's load or store at a time, then whole kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from warpwise.observe import Report, profile
+from warpwise.simt import Kernel
+
+HEADER = "from numba import float32, float64, int32\nimport math\n"
+
+
+def of(text: str, grid: Any, block: Any, *args: Any, **constants: Any) -> Report:
+    """The report of launching the kernel `k` of a text."""
+    return profile(Kernel.from_source(HEADER + text, "k", constants)[grid, block], *args)
+
+
+def load(index: str, dtype: str = "float32", guard: str = "True") -> Any:
+    """Global loads of one warp that reads x[index]; `t` is the lane."""
+    text = f"""
+@cuda.jit
+def k(out, x):
+    t = cuda.grid(1)
+    if {guard}:
+        v = x[{index}]
+        out[t] = v
+"""
+    return of(text, 1, 32, np.zeros(32, dtype), np.zeros(40_000, dtype)).loads
+
+
+# Sectors of one warp's load.  Rule: 32-byte sectors, CUDA C++ Best Practices Guide 10.2.1; rows
+# "sequential", "offset", "stride 2", "large stride" and "one value" are worked examples there.
+SECTORS = [
+    ("t", 4), ("t + 1", 5), ("t + 2", 5), ("t + 4", 5), ("t + 7", 5), ("t + 8", 4), ("t + 9", 5),
+    ("t + 16", 4), ("t + 31", 5), ("t + 32", 4), ("2 * t", 8), ("3 * t", 12), ("4 * t", 16),
+    ("5 * t", 20), ("6 * t", 24), ("7 * t", 28), ("8 * t", 32), ("9 * t", 32), ("16 * t", 32),
+    ("17 * t", 32), ("31 * t", 32), ("32 * t", 32), ("33 * t", 32), ("31 - t", 4),
+    ("(t * 7 + 3) % 32", 4), ("0", 1), ("t // 16", 1), ("t // 2", 2),
+    ("t % 8 + 1024 * (t // 8)", 4), ("t % 16 + 1024 * (t // 16)", 4), ("t % 16 + 1000 * (t // 16)", 4), ("1000 * t", 32),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("index", "sectors"), SECTORS)
+def test_sectors_of_a_float32_load(index: str, sectors: int) -> None:
+    """The table of coalescing patterns."""
+    got = load(index)
+    assert (got.requests, got.lanes, got.sectors) == (1, 32, sectors)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "index", "sectors"),
+    [("uint8", "t", 1), ("uint8", "t + 1", 2), ("float16", "t", 2), ("float16", "2 * t", 4),
+     ("float64", "t", 8), ("float64", "t + 1", 9), ("float64", "2 * t", 16),
+     ("float64", "4 * t", 32), ("complex128", "t", 16)],
+)  # fmt: skip
+def test_sectors_by_width(dtype: str, index: str, sectors: int) -> None:
+    """Other widths."""
+    assert load(index, dtype).sectors == sectors
+
+
+@pytest.mark.parametrize(
+    ("guard", "lanes", "sectors"), [("t < 16", 16, 2), ("t % 2 == 0", 16, 4), ("t == 5", 1, 1)]
+)
+def test_inactive_lanes_do_not_count(guard: str, lanes: int, sectors: int) -> None:
+    """Half a warp, every other lane, one lane."""
+    got = load("t", guard=guard)
+    assert (got.requests, got.lanes, got.sectors) == (1, lanes, sectors)
+
+
+def shared(index: str, dtype: str = "float32") -> tuple[int, int]:
+    """(wavefronts, ideal) of one warp that reads s[index] of shared memory."""
+    text = f"""
+@cuda.jit
+def k(out):
+    s = cuda.shared.array(N, dtype)
+    t = cuda.grid(1)
+    out[t] = s[{index}]
+"""
+    itemsize = np.dtype(dtype).itemsize
+    report = of(text, 1, 32, np.zeros(32, dtype), N=49152 // itemsize, dtype=np.dtype(dtype))
+    return report.shared.wavefronts, report.shared.ideal_wavefronts
+
+
+# 32 banks of 4 bytes; distinct words per bank.  Source: CUDA C++ Programming Guide, shared memory;
+# 64 and 128 bits in two and four phases.
+BANKS = [
+    ("0", "float32", 1, 1), ("t", "float32", 1, 1), ("2 * t", "float32", 2, 1),
+    ("3 * t", "float32", 1, 1), ("4 * t", "float32", 4, 1), ("5 * t", "float32", 1, 1),
+    ("6 * t", "float32", 2, 1), ("8 * t", "float32", 8, 1), ("12 * t", "float32", 4, 1),
+    ("16 * t", "float32", 16, 1), ("17 * t", "float32", 1, 1), ("24 * t", "float32", 8, 1),
+    ("31 * t", "float32", 1, 1), ("32 * t", "float32", 32, 1), ("33 * t", "float32", 1, 1),
+    ("64 * t", "float32", 32, 1), ("(t * 7 + 3) % 32", "float32", 1, 1),
+    ("t // 2", "float32", 1, 1), ("t % 4", "float32", 1, 1), ("t * 32 + (7 ^ t)", "float32", 1, 1),
+    ("5 * 32 + (5 ^ t)", "float32", 1, 1), ("t % 16 * 16 + t // 16", "float32", 8, 1),
+    ("t % 16 * 17 + t // 16", "float32", 2, 1), ("t", "uint8", 1, 1), ("t", "float16", 1, 1),
+    ("2 * t", "float16", 1, 1), ("32 * t", "float16", 16, 1), ("34 * t", "float16", 1, 1),
+    ("t", "float64", 2, 2), ("2 * t", "float64", 4, 2), ("3 * t", "float64", 2, 2),
+    ("32 * t", "float64", 32, 2), ("33 * t", "float64", 2, 2), ("0", "float64", 1, 1),
+    ("t // 2", "float64", 1, 1), ("t", "complex128", 4, 4), ("2 * t", "complex128", 8, 4),
+    ("3 * t", "complex128", 4, 4), ("0", "complex128", 2, 2), ("8 * t", "complex128", 32, 4),
+    ("9 * t", "complex128", 4, 4),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("index", "dtype", "wavefronts", "ideal"), BANKS)
+def test_wavefronts_of_a_shared_load(index: str, dtype: str, wavefronts: int, ideal: int) -> None:
+    """The table of bank patterns, wide accesses and merged phases included."""
+    assert shared(index, dtype) == (wavefronts, ideal)
+
+
+def test_a_vector_addition_of_a_million() -> None:
+    """2^20 float32, blocks of 256: 32,768 warps, 4 sectors a request on every side."""
+    text = """
+@cuda.jit
+def k(out, x, y):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = x[i] + y[i]
+"""
+    n = 2**20
+    x = np.zeros(n, np.float32)
+    report = of(text, n // 256, 256, x.copy(), x, x)
+    assert (report.loads.requests, report.loads.sectors) == (65_536, 262_144)
+    assert (report.stores.requests, report.stores.sectors) == (32_768, 131_072)
+    assert report.flops == {"float32": n}
+    assert report.unique_sectors == {"out": n // 8, "x": n // 8, "y": n // 8}
+
+
+TRANSPOSE = """
+@cuda.jit
+def k(out, a):
+    s = cuda.shared.array((32, PITCH), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    x, y = cuda.grid(2)
+    s[ty, tx] = a[y, x]
+    cuda.syncthreads()
+    out[cuda.blockIdx.x * 32 + ty, cuda.blockIdx.y * 32 + tx] = s[tx, ty]
+"""
+
+
+@pytest.mark.parametrize(("pitch", "wavefronts"), [(32, 32.0), (33, 1.0)])
+def test_a_tiled_transpose(pitch: int, wavefronts: float) -> None:
+    """Both global sides at 4 sectors; a column of the tile costs 32 wavefronts, padded 1."""
+    a = np.random.default_rng(0).random((128, 96), np.float32)
+    out = np.zeros((96, 128), np.float32)
+    report = of(TRANSPOSE, (3, 4), (32, 32), out, a, PITCH=pitch)
+    assert np.array_equal(out, a.T)
+    assert report.loads.sectors_per_request == report.stores.sectors_per_request == 4.0
+    reads = report.lines[-1].shared
+    assert reads.wavefronts_per_request == wavefronts
+    assert report.shared.bank_conflicts == (12 * 32 * 31 if pitch == 32 else 0)
+
+
+def test_a_naive_transpose_names_its_worst_line() -> None:
+    """Reads 4, writes 32 sectors a request."""
+    text = "@cuda.jit\ndef k(out, a):\n    x, y = cuda.grid(2)\n    out[x, y] = a[y, x]\n"
+    a = np.zeros((64, 64), np.float32)
+    report = of(text, (2, 2), (32, 32), a.copy(), a)
+    assert (report.loads.sectors_per_request, report.stores.sectors_per_request) == (4.0, 32.0)
+    assert report.worst is not None
+    line, why = report.worst
+    assert line.text == "    out[x, y] = a[y, x]"
+    assert why == "its stores move 32.0 sectors a request where 4.0 would do"
+
+
+def test_branches_and_active_lanes() -> None:
+    """i % 2 parts every warp, (i // 32) % 2 none; a loop of `lane` trips keeps half the lanes."""
+    text = "@cuda.jit\ndef k(out):\n    i = cuda.grid(1)\n    if {}:\n        out[i] = 1\n"
+    for condition, divergent in (("i % 2 == 0", 4), ("(i // 32) % 2 == 0", 0)):
+        report = of(text.format(condition), 2, 64, np.zeros(128))
+        assert (report.branches.warps, report.branches.divergent) == (4, divergent)
+    loop = """
+@cuda.jit
+def k(out):
+    for j in range(cuda.laneid):
+        out[cuda.laneid] += 1.0
+"""
+    report = of(loop, 1, 32, np.zeros(32))
+    assert report.lane_efficiency == 16 / 32  # 31 iterations, 16 lanes on average
+    assert report.flops == {"float64": 31 * 32 // 2}
+
+
+def test_a_tree_reduction_diverges_five_times_a_block() -> None:
+    """t < d parts the first warp for d = 16, 8, 4, 2, 1."""
+    text = """
+@cuda.jit
+def k(out, x):
+    s = cuda.shared.array(256, float32)
+    t = cuda.threadIdx.x
+    s[t] = x[cuda.grid(1)]
+    cuda.syncthreads()
+    d = 128
+    while d > 0:
+        if t < d:
+            s[t] += s[t + d]
+        cuda.syncthreads()
+        d //= 2
+    if t == 0:
+        out[cuda.blockIdx.x] = s[0]
+"""
+    report = of(text, 16, 256, np.zeros(16, np.float32), np.ones(4096, np.float32))
+    steps = next(line for line in report.lines if line.text.strip() == "if t < d:")
+    assert steps.branches.divergent == 16 * 5
+    assert report.barriers == 16 * 9
+
+
+@pytest.mark.parametrize(
+    ("index", "transactions", "worst"),
+    [("0", 32, 32), ("t", 4, 1), ("t % 4", 8, 8), ("t % 16", 4, 2)],
+)
+def test_colliding_atomics(index: str, transactions: int, worst: int) -> None:
+    """One address: 32 lanes queue; distinct addresses: a transaction per sector."""
+    text = f"@cuda.jit\ndef k(o):\n    t = cuda.grid(1)\n    cuda.atomic.add(o, {index}, 1)\n"
+    report = of(text, 1, 32, np.zeros(64, np.int32))
+    got = report.atomics
+    assert (got.requests, got.lanes, got.transactions, got.worst) == (1, 32, transactions, worst)
+
+
+def test_float64_creeps_in_through_a_python_float() -> None:
+    """saxpy with a Python float computes in float64, as compiled."""
+    text = "@cuda.jit\ndef k(x, a):\n    i = cuda.grid(1)\n    x[i] = a * x[i] + x[i]\n"
+    x = np.zeros(32, np.float32)
+    assert of(text, 1, 32, x, np.float32(2)).flops == {"float32": 64}
+    assert of(text, 1, 32, x, 2.0).flops == {"float64": 64}
+
+
+def test_unique_sectors_show_what_a_cache_could_save() -> None:
+    """A row read by all threads of a block is one set of sectors, however often it is read."""
+    text = """
+@cuda.jit
+def k(out, x):
+    v = float32(0)
+    for j in range(64):
+        v += x[j]
+    out[cuda.grid(1)] = v
+"""
+    report = of(text, 4, 64, np.zeros(256, np.float32), np.zeros(64, np.float32))
+    assert report.loads.sectors == 4 * 2 * 64
+    assert report.unique_sectors["x"] == 8
+    assert report.unique_sectors_per_block["x"] == 32
+
+
+def test_the_report_as_text_html_and_data() -> None:
+    """All three show the same lines and totals."""
+    text = "@cuda.jit\ndef k(out):\n    i = cuda.grid(1)\n    out[2 * i] = 1\n"
+    report = of(text, 1, 32, np.zeros(64, np.float32))
+    assert str(report) == (
+        "k[1, 32]   (counted)\n"
+        "    4  def k(out):\n"
+        "    5      i = cuda.grid(1)\n"
+        "    6      out[2 * i] = 1    stores 8.0 sectors a request, 32 int64\n"
+        "  global stores: 1 requests, 8 sectors, 8.0 a request (ideal 4.0)\n"
+        "  active lanes: 100.0 % of the lanes of each warp\n"
+        "  operations: 32 int64\n"
+        "  look at line 6: its stores move 8.0 sectors a request where 4.0 would do"
+    )
+    assert "stores 8.0 sectors a request" in report._repr_html_()
+    assert report.to_dict()["lines"][-1]["stores"]["sectors"] == 8

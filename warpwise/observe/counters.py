@@ -1,0 +1,267 @@
+"""Counters of one launch, exact over all blocks, with the meanings of Nsight Compute.
+
+Glossary
+    request   one access of one warp
+    place     one access in the source: kernel, line, array
+    segment   a straight piece of the source that the same lanes run together
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..simt.launch import Run
+from ..simt.values import ArrayRef, Mask, Value
+from . import addresses
+from .base import Quiet
+
+#: At most this many (block, sector) marks at a time; larger arrays are run in smaller chunks.
+MARKS = 1 << 26
+
+
+@dataclass
+class Place:
+    """Counts of one access in the source."""
+
+    function: str
+    line: int
+    array: str
+    op: str  # "load" | "store" | "atomic"
+    space: str  # "global" | "const" | "shared" | "local"
+    itemsize: int
+    counts: Any = field(default_factory=lambda: np.zeros(4, np.int64))
+
+
+@dataclass
+class BranchPlace:
+    """Counts of one condition: warps that came, warps that parted, lanes that took it."""
+
+    function: str
+    line: int
+    warps: int = 0
+    divergent: int = 0
+    lanes: int = 0
+    taken: int = 0
+
+
+class Counters(Quiet):
+    """Collects; `warpwise.observe.report` turns the result into a report."""
+
+    label = "counted"
+    needs_counts = True
+
+    def __init__(self) -> None:
+        self.places: dict[int, Place] = {}
+        self.branches: dict[int, BranchPlace] = {}
+        self.barriers: dict[int, int] = {}
+        self.segments: Any = np.zeros((0, 3), np.int64)  # entries, lanes, warps
+        self.unique: dict[str, int] = {}  # array name -> sectors touched at least once
+        self.unique_per_block: dict[str, int] = {}  # ... summed over the blocks
+        self._marks: dict[int, _Marks] = {}
+        self._last_mask: tuple[Any, tuple[int, int]] = (None, (0, 0))
+
+    def begin(self, run: Run) -> None:
+        self.segments = np.zeros((len(run.program.segments), 3), np.int64)
+        total = 1
+        for name, value in run.arguments.items():
+            if isinstance(value, ArrayRef) and id(value.root) not in self._marks:
+                marks = _Marks(name, value)
+                self._marks[id(value.root)] = marks
+                total += marks.count
+        run.chunk_blocks = max(1, min(run.chunk_blocks, MARKS // total))
+
+    # -- memory ----------------------------------------------------------------
+
+    def load(
+        self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value, m: Mask,
+        value: Value,
+    ) -> None:  # fmt: skip
+        self._access(run, site, "load", arr, at, m)
+
+    def store(
+        self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value, m: Mask,
+        value: Value,
+    ) -> None:  # fmt: skip
+        self._access(run, site, "store", arr, at, m)
+
+    def atomic(
+        self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value, m: Mask,
+        name: str,
+    ) -> None:  # fmt: skip
+        self._access(run, site, "atomic", arr, at, m)
+
+    def _access(self, run: Run, site: int, op: str, arr: ArrayRef, at: Value, m: Mask) -> None:
+        place = self.places.get(site)
+        if place is None:
+            where = run.program.sites[site]
+            place = self.places[site] = Place(
+                where.function, where.line, where.array, op, arr.root.space,
+                arr.root.buf.dtype.itemsize,
+            )  # fmt: skip
+        positions, mask, times = _rows(run, at, m)
+        if place.space == "local":
+            self._local(run, place, mask, times)
+            return
+        counts = np.zeros(4, np.int64)
+        if op == "atomic":
+            addresses.collisions(positions, mask, place.itemsize, counts)
+            worst = max(int(place.counts[3]), int(counts[3]))
+            place.counts += counts * times
+            place.counts[3] = worst
+            return
+        if place.space == "shared":
+            addresses.wavefronts(positions, mask, place.itemsize, counts)
+        else:
+            marks = self._marks.get(id(arr.root)) or _NO_MARKS
+            table = marks.table(run, times)
+            addresses.sectors(positions, mask, place.itemsize, marks.seen, table, counts)
+        place.counts += counts * times
+
+    def _local(self, run: Run, place: Place, mask: Any, times: int) -> None:
+        """Local memory lies interleaved by lane, so that equal indices of a warp are adjacent."""
+        lanes, warps = _population(run, mask)
+        place.counts += np.array([warps, lanes, 0, 0]) * times
+
+    # -- control flow ------------------------------------------------------------
+
+    def segment(self, run: Run, number: int, m: Mask) -> None:
+        lanes, warps = self._active(run, m)
+        self.segments[number] += (1, lanes, warps)
+
+    def branch(self, run: Run, site: int, yes: Mask, no: Mask) -> None:
+        place = self.branches.get(site)
+        if place is None:
+            where = run.program.sites[site]
+            place = self.branches[site] = BranchPlace(where.function, where.line)
+        lanes_yes, warps_yes = self._active(run, yes)
+        lanes_no, warps_no = self._active(run, no)
+        both = 0
+        if lanes_yes and lanes_no:
+            both = _parted(run, yes, no)
+        place.warps += warps_yes + warps_no - both
+        place.divergent += both
+        place.lanes += lanes_yes + lanes_no
+        place.taken += lanes_yes
+
+    def barrier(self, run: Run, site: int, m: Mask) -> None:
+        blocks, threads = run.lanes
+        here = blocks if m is True else int(np.broadcast_to(m, (blocks, threads)).any(1).sum())
+        self.barriers[site] = self.barriers.get(site, 0) + here
+
+    def _active(self, run: Run, m: Mask) -> tuple[int, int]:
+        if m is False:
+            return 0, 0
+        if m is not True and self._last_mask[0] is m:
+            return self._last_mask[1]
+        found = _population(run, m)
+        if m is not True:
+            self._last_mask = (m, found)
+        return found
+
+    # -- ends --------------------------------------------------------------------
+
+    def end_chunk(self, run: Run) -> None:
+        self._last_mask = (None, (0, 0))
+        for marks in self._marks.values():
+            marks.end_chunk(run)
+
+    def end(self, run: Run) -> None:
+        for marks in self._marks.values():
+            if marks.seen.any():
+                self.unique[marks.name] = int(marks.seen.sum())
+                self.unique_per_block[marks.name] = marks.per_block
+
+
+class _Marks:
+    """Which sectors of one array were touched: by the launch, and by each block of the chunk."""
+
+    def __init__(self, name: str, ref: ArrayRef | None) -> None:
+        self.name = name
+        bytes_used = ref.root.buf.nbytes if ref is not None else 0
+        self.count = bytes_used // addresses.SECTOR + 2
+        self.seen: Any = np.zeros(self.count, np.uint8)
+        self.per_block = 0
+        self._rows: Any = None
+        self._common: Any = None
+
+    def table(self, run: Run, times: int) -> Any:
+        """Marks by block; one shared row when all blocks touch the same."""
+        if self.name == "":
+            return np.zeros((0, self.count), np.uint8)
+        if times > 1:
+            if self._common is None:
+                self._common = np.zeros((1, self.count), np.uint8)
+            return self._common
+        if self._rows is None:
+            self._rows = np.zeros((run.lanes[0], self.count), np.uint8)
+        return self._rows
+
+    def end_chunk(self, run: Run) -> None:
+        if self._rows is not None:
+            rows = self._rows if self._common is None else self._rows | self._common
+            self.per_block += int(np.count_nonzero(rows))
+        elif self._common is not None:
+            self.per_block += int(np.count_nonzero(self._common)) * run.lanes[0]
+        self._rows = self._common = None
+
+
+class _Nowhere(_Marks):
+    """Arrays that no argument owns: constants of the kernel."""
+
+    def table(self, run: Run, times: int) -> Any:
+        return np.zeros((0, 1), np.uint8)
+
+
+_NO_MARKS = _Nowhere("", None)
+_NO_MARKS.seen = np.zeros(1 << 16, np.uint8)
+
+
+def _rows(run: Run, at: Value, m: Mask) -> tuple[Any, Any, int]:
+    """Positions (rows, threads), mask (rows or 1, threads), blocks for which a row counts."""
+    blocks, threads = run.lanes
+    mask = np.broadcast_to(np.bool_(True) if m is True else m, (_height(m), threads))
+    if _height(at) == 1 and mask.shape[0] == 1:
+        return np.ascontiguousarray(np.broadcast_to(at, (1, threads))), mask, blocks
+    return np.ascontiguousarray(np.broadcast_to(at, (blocks, threads))), mask, 1
+
+
+def _height(value: Any) -> int:
+    return value.shape[0] if getattr(value, "ndim", 0) == 2 else 1
+
+
+def _population(run: Run, m: Mask) -> tuple[int, int]:
+    """(lanes, warps with a lane) of a mask, over the blocks of the chunk."""
+    blocks, threads = run.lanes
+    if m is True:
+        return blocks * threads, blocks * -(-threads // 32)
+    rows = _height(m)
+    per_warp = _by_warp(np.broadcast_to(m, (rows, threads)))
+    times = blocks if rows == 1 else 1
+    return int(per_warp.sum()) * times, int(np.count_nonzero(per_warp)) * times
+
+
+def _by_warp(mask: Any) -> Any:
+    """Active lanes of each warp."""
+    starts = np.arange(0, mask.shape[1], 32)
+    return np.add.reduceat(mask, starts, axis=1, dtype=np.int64)
+
+
+def _parted(run: Run, yes: Mask, no: Mask) -> int:
+    """Warps with lanes on both sides."""
+    blocks, threads = run.lanes
+    rows = max(_height(yes), _height(no))
+    sides = [_by_warp(np.broadcast_to(side, (rows, threads))) > 0 for side in (yes, no)]
+    return int((sides[0] & sides[1]).sum()) * (blocks if rows == 1 else 1)
+
+
+def operations(counters: Counters, run: Run) -> dict[tuple[str, int], Counter[str]]:
+    """(function, line) -> kind of operation -> how many lanes ran one."""
+    found: dict[tuple[str, int], Counter[str]] = {}
+    for entries, (_, lanes, _warps) in zip(run.program.segments, counters.segments, strict=True):
+        for function, line, kind in entries:
+            found.setdefault((function, line), Counter())[kind] += int(lanes)
+    return found
