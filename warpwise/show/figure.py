@@ -20,7 +20,7 @@ _CELL = (
 )
 _SMALL = "font-size: 10px; font-weight: 400;"
 _FAR = f"background: none; color: {QUIET};"
-_FAINT = "rgba(118, 118, 118, 0.2)"
+_FAINT = "rgba(122, 122, 122, 0.2)"
 
 
 def html(launch: LaunchTouch, focus: int | None = None) -> str:
@@ -153,7 +153,11 @@ def _plain(launch: LaunchTouch, touch: Touch, at: int) -> str:
 def _keys(touch: Touch, *, plain: bool) -> list[str]:
     """What the signs in the cells mean, only those that occur."""
     past = "written" if touch.done == "wrote" else "read"
-    keys = ["block:thread" if plain else "In a cell: its thread, and below it the thread's block."]
+    keys = [
+        "each element: block:thread"
+        if plain
+        else "In a cell: its thread, and below it the thread's block."
+    ]
     if (touch.times == 0).any():
         keys.append(f"-- not {past}" if plain else f"Dashed, –: not {past}.")
     if (touch.times > 1).any():

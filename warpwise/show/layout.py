@@ -13,7 +13,7 @@ import numpy as np
 from .touch import LaunchTouch, Touch
 
 CELLS = 256
-COLUMNS = 32
+COLUMNS = 24  # cells side by side in a notebook of usual width
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,9 @@ def _first(launch: LaunchTouch, touch: Touch, focus: int | None) -> int:
 
 def _wrapped(launch: LaunchTouch, touch: Touch, first: int) -> View:
     total, per_block = touch.times.size, launch.threads_per_block
-    # Whole blocks in a row, where they fit, so that blocks stand below each other.
-    width = COLUMNS // per_block * per_block if 2 <= per_block <= COLUMNS else COLUMNS
-    width = max(1, min(width, total))
+    # Whole blocks in a row where they fit, else equal parts of one, so that edges line up.
+    parts = [n for n in range(1, COLUMNS + 1) if n % per_block == 0 or per_block % n == 0]
+    width = max(1, min(parts[-1] if per_block > 1 and parts[-1] > 7 else COLUMNS, total))
     start = 0 if first < CELLS else first // width * width
     stop = min(total, start + CELLS)
     rows = [tuple(range(row, min(row + width, stop))) for row in range(start, stop, width)]

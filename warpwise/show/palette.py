@@ -11,7 +11,7 @@ from __future__ import annotations
 TINTS = ("#9fd0f0", "#f7c873", "#8fd6b8", "#f2a98a", "#d9b8e0", "#f2e68c", "#a9b9e6", "#c9c9c9")
 INK = "#1a1a1a"
 # Middle grey: legible on white and on a dark page.
-QUIET = "#767676"
+QUIET = "#7a7a7a"
 
 
 def tint(number: int) -> str:

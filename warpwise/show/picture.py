@@ -13,7 +13,6 @@ from typing import Any
 from . import figure
 from .touch import LaunchTouch, follow
 
-
 ALL = -1  # the slider's first stop; the widget cannot hold None
 
 

@@ -55,8 +55,7 @@ class LaunchTouch:
     @property
     def axes(self) -> int:
         """How many numbers name a thread here: 1, 2 or 3."""
-        sizes = [g * b for g, b in zip(self.grid, self.block, strict=True)]
-        return 3 if sizes[2] > 1 else 2 if sizes[1] > 1 else 1
+        return max(_axes(self.grid), _axes(self.block))
 
     def block_name(self, number: int) -> str:
         """ "2" in a launch along one axis, "1,0" in one of two."""
@@ -116,7 +115,9 @@ def follow(launch: Any, args: Sequence[Any], arrays: Sequence[str] | None = None
         # Accesses through a slice of the array carry the slice's name: then not all are here.
         whole = not trace.truncated and len(events) == int(times.sum())
         touches.append(Touch(name, done, times, last, *numbering.sort(events, times.shape, whole)))
-    call = f"{kernel.name}[{_dims(grid)}, {_dims(block)}]({', '.join(kernel.parameters)})"
+    axes = max(_axes(grid), _axes(block))
+    shape = f"[{_dims(grid, axes)}, {_dims(block, axes)}]"
+    call = f"{kernel.name}{shape}({', '.join(kernel.parameters)})"
     return LaunchTouch(call, grid, block, tuple(touches))
 
 
@@ -157,6 +158,9 @@ def _name(number: int, extents: Dim3, axes: int) -> str:
     return ",".join(str(axis) for axis in place[:axes])
 
 
-def _dims(dims: Dim3) -> str:
-    used = 3 if dims[2] > 1 else 2 if dims[1] > 1 else 1
-    return str(dims[0]) if used == 1 else str(dims[:used])
+def _axes(dims: Dim3) -> int:
+    return 3 if dims[2] > 1 else 2 if dims[1] > 1 else 1
+
+
+def _dims(dims: Dim3, axes: int) -> str:
+    return str(dims[0]) if axes == 1 else str(dims[:axes])
