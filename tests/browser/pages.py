@@ -28,7 +28,7 @@ PATIENCE_MS = 120_000
 # Everything drawn in the output that a slider stands in; the slider itself has no picture.
 _PICTURE = """handle => Array.from(
   handle.closest('.jp-Cell-outputArea').querySelectorAll(
-    '.jp-OutputArea-output img, .jp-OutputArea-output svg, .jp-OutputArea-output canvas'
+    ['img', 'svg', 'canvas', 'figure'].map(tag => `.jp-OutputArea-output ${tag}`).join()
   )
 ).map(picture => picture.outerHTML).join('\\n')"""
 _EXECUTED = re.compile(r"\[\d+\]")
