@@ -205,3 +205,21 @@ def no_decorator(out, a, b, n):
     i = cuda.grid(1)
     if i < n:
         out[i] = a[i] + b[i]
+
+
+def backwards_launches(rng: np.random.Generator, level: cases.Level) -> Iterator[Case]:
+    """Vectors to turn around, in one block."""
+    for n in (2, 31):
+        yield Case({"out": np.zeros(n, np.float32), "a": cases.values(rng, n)}, 1, BLOCK)
+
+
+def backwards(case: Case) -> dict[str, np.ndarray]:
+    """The reference: out[i] = a[n - 1 - i]."""
+    return {"out": case.args["a"][::-1]}
+
+
+@jit
+def negative_index(out, a):
+    i = cuda.grid(1)
+    if i < a.size:
+        out[-1 - i] = a[i]

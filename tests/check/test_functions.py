@@ -141,7 +141,7 @@ def test_a_float_for_an_integer_is_explained() -> None:
     """A float as a grid size is an error in CUDA, so it is one here."""
     message = messages(float_division)
 
-    assert "  what   it returned 1.0, a float; expected an int\n" in message
+    assert "  what   got 1.0, a float; expected an int\n" in message
     assert (
         "  cause  A division with / gives a float, also when it comes out even; // gives an"
         in message

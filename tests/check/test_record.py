@@ -181,3 +181,18 @@ for cell in ('check("guarded", right)', 'r = check("guarded", right)', 'r'):
     )
 
     assert run.stdout.splitlines() == ["1 guarded: pass, 2 of 2 points"] * 3
+
+
+def test_a_note_keeps_its_line_of_code_below_it() -> None:
+    """What the simulator remarks is shown with a pass, too."""
+
+    spec = KernelSpec(
+        "from_end", "t0", 1, ("out",), answers.backwards_launches, answers.backwards,
+    )  # fmt: skip
+    record = judge(spec, answers.negative_index)
+
+    assert record.status == "pass"
+    assert len(record.findings) == 1
+    assert "\n  note   negative_index, line " in record.message
+    assert "\n           out[-1 - i] = a[i]\n" in record.message
+    assert page_of(record).count("out[-1 - i] = a[i]") == 1

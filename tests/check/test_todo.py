@@ -64,7 +64,7 @@ def test_nothing_is_written(answer: object) -> None:
 def test_the_hole_is_still_there(answer: object) -> None:
     """Code was written, but the line of the hole was left in."""
     assert todo.reason(answer) == (
-        "`raise NotImplementedError` is still there.  Delete that line when your code is in place, "
+        "raise NotImplementedError is still there.  Delete that line when your code is in place, "
         "run the cell, then run this check again."
     )
 

@@ -229,7 +229,8 @@ def common(failures: Sequence[Mapping[str, str]]) -> str:
     first, *rest = failures
     shared = [slug for slug in first if all(slug in other for other in rest)]
     telling = [slug for slug in shared if slug != "wrong_values"]
-    return (telling or shared or list(first))[0]
+    # With two mistakes at once none fits everywhere: the smallest launch shows the first to mend.
+    return (telling or list(first))[0]
 
 
 def _extents(e: Evidence) -> tuple[int, ...]:

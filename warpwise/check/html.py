@@ -35,7 +35,7 @@ def card(status: str, headline: str, report: Report | None, footnotes: tuple[str
     sign, plain, variable = _LOOK[status]
     rows = _rows(report) if report else []
     table = f'<table style="border-collapse: collapse; margin: 4px 0;">{"".join(rows)}</table>'
-    notes = "".join(f'<div style="font-size: 90%;">{escape(note)}</div>' for note in footnotes)
+    notes = "".join(f'<div style="font-size: 90%;">{_note(note)}</div>' for note in footnotes)
     return (
         f'<div style="border-left: 4px solid {plain}; border-left-color: var({variable}, {plain});'
         ' padding: 4px 0 4px 12px; margin: 4px 0; line-height: 1.45;">'
@@ -87,6 +87,12 @@ def _code_or_prose(body: str) -> str:
     if "\n" in body:
         return f'<pre style="{_MONO} margin: 0; white-space: pre-wrap;">{escape(body)}</pre>'
     return f"<div>{escape(body)}</div>" if body else ""
+
+
+def _note(note: str) -> str:
+    """A sentence, and below it the line of code it is about."""
+    first, *rest = note.splitlines()
+    return escape(first) + "".join(f'<div style="{_MONO}">{escape(line)}</div>' for line in rest)
 
 
 def _lines(body: str) -> str:

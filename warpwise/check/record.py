@@ -101,7 +101,9 @@ def make(
     """A record with its message laid out; a pass earns all points, anything else none."""
     points = max_points if status == "pass" else 0
     lines = [text(headline(exercise, status, points, max_points), report)]
-    lines += [f"  note   {finding}" for finding in findings]
+    for finding in findings:
+        first, *rest = finding.splitlines()
+        lines += [f"  note   {first}", *(f"         {line}" for line in rest)]
     lines += [f"  ({label})"] if label else []
     return Record(
         exercise,

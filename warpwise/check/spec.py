@@ -3,6 +3,8 @@
 output    an array parameter that the kernel must write
 suspect   a function that computes what a known mistake would give, keyed by its diagnosis
 hint      (vague, plain): what to look at, and what to do about it
+
+All texts are plain: no Markdown, no backticks.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Any
 
 NOTHING = "Nothing is written here yet.  Fill in the cell above, run it, then run this check again."
 STILL_RAISES = (
-    "`raise NotImplementedError` is still there.  Delete that line when your code is in place, "
+    "raise NotImplementedError is still there.  Delete that line when your code is in place, "
     "run the cell, then run this check again."
 )
 

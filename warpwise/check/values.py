@@ -42,7 +42,7 @@ def equal(got: Any, want: Any, tolerance: Tolerance) -> bool:
 def mismatch(got: Any, want: Any) -> str | None:
     """Why `got` is not even of the right kind, as a sentence; None when it is."""
     if isinstance(got, dict) and "opaque" in got:
-        return f"it returned a {got['opaque']}, expected {kind(want)}"
+        return f"got a {got['opaque']}, expected {kind(want)}"
     if isinstance(want, float):
         fits = isinstance(got, int | float) and not isinstance(got, bool)
     elif isinstance(want, np.ndarray):
@@ -50,24 +50,24 @@ def mismatch(got: Any, want: Any) -> str | None:
     else:
         fits = type(got) is type(want)
     if not fits:
-        return f"it returned {show(got)}, {kind(got)}; expected {kind(want)}"
+        return f"got {show(got)}, {kind(got)}; expected {kind(want)}"
     if isinstance(want, list) and isinstance(got, list):
         if len(got) != len(want):
-            return f"it returned {_values(len(got))}, expected {len(want)}: {show(got)}"
+            return f"got {_values(len(got))}, expected {len(want)}: {show(got)}"
         inner = [mismatch(a, b) for a, b in zip(got, want, strict=True)]
         if any(inner):
             k = next(k for k, problem in enumerate(inner) if problem)
             return f"value {k} is {show(got[k])}, {kind(got[k])}; expected {kind(want[k])}"
     if isinstance(want, dict) and got.keys() != want.keys():
         keys = ", ".join(show(key) for key in want)
-        return f"it returned a dict with other keys; expected {keys}"
+        return f"got a dict with other keys; expected {keys}"
     if isinstance(want, dict):
         for key, value in want.items():
             if mismatch(got[key], value):
                 return f"{show(key)} is {show(got[key])}; expected {kind(value)}"
     shape = np.shape(got) if isinstance(want, np.ndarray) else ()
     if isinstance(want, np.ndarray) and shape != want.shape:
-        return f"it returned an array of shape {shape}, expected {want.shape}"
+        return f"got an array of shape {shape}, expected {want.shape}"
     return None
 
 
