@@ -223,3 +223,8 @@ def negative_index(out, a):
     i = cuda.grid(1)
     if i < a.size:
         out[-1 - i] = a[i]
+
+
+@jit(device=True)
+def device_function(out, a, b, n):
+    out[0] = a[0] + b[0]

@@ -123,8 +123,11 @@ class _NotThisKernel(Exception):
 
 def _kernel(spec: KernelSpec, answer: Any, params: Sequence[str]) -> Any:
     """The answer as the simulator's kernel; raises _NotThisKernel with a sentence."""
-    from warpwise.simt import SimtError, as_kernel
+    from warpwise.simt import DeviceFunction, SimtError, as_kernel
 
+    if isinstance(answer, DeviceFunction) or getattr(answer, "targetoptions", {}).get("device"):
+        text = f"{answer.__name__} is a device function: leave device=True out to make a kernel."
+        raise _NotThisKernel("wrong_type", text)
     try:
         kernel = as_kernel(answer)
     except TypeError as error:

@@ -26,6 +26,15 @@ class Writes:
     writer: np.ndarray
 
 
+class DeviceError(Exception):
+    """What the compiler or the driver of a GPU said about a kernel that the simulator could run."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(f"on the GPU: {type(cause).__name__}: {str(cause).strip()}")
+        compiling = any(kind.__module__.startswith("numba.core") for kind in type(cause).__mro__)
+        self.diagnosis = "typing" if compiling else "launch"
+
+
 @dataclass(frozen=True)
 class Outcome:
     """A finished or stopped launch, by the spec's argument names.
@@ -50,11 +59,13 @@ def run(answer: Any, kernel: Any, case: Case, outputs: tuple[str, ...], seed: in
         return outcome
     if outcome.error is not None and not _beyond_simulator(outcome.error):
         return outcome
-    args = fresh(case, outputs)
-    answer[case.grid, case.block](*args.values())
-    notes = outcome.notes
+    args, notes = fresh(case, outputs), outcome.notes
     if outcome.error is not None:
         notes = (*notes, f"not simulated: {str(outcome.error).splitlines()[0]}")
+    try:
+        answer[case.grid, case.block](*args.values())
+    except Exception as error:  # compiler and driver have many classes of their own
+        return Outcome(_arrays(args), outcome.census, DeviceError(error), notes)
     return Outcome(_arrays(args), outcome.census, None, notes)
 
 

@@ -1,4 +1,4 @@
-"""The registry: one module per tier, each with a list `SPECS`."""
+"""The registry: one module per unit, each with a list `SPECS` in the order of its exercises."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class UnknownExerciseError(LookupError):
 
 @functools.cache
 def all_specs() -> Mapping[str, Spec]:
-    """Every spec by name, in the order of the tiers.
+    """Every spec by name, in the order of the units.
 
     Raises ValueError when two exercises share a name.
     """
