@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["backend", "check", "cuda", "profile", "show_threads"]
+__all__ = ["backend", "check", "cuda", "profile", "sanitize", "show_threads"]
 
 
 def __getattr__(name: str) -> Any:
@@ -25,10 +25,10 @@ def __getattr__(name: str) -> Any:
         from .show import show_threads
 
         return show_threads
-    if name == "profile":
-        from .observe import profile
+    if name in ("profile", "sanitize"):
+        from . import observe
 
-        return profile
+        return getattr(observe, name)
     raise AttributeError(f"module 'warpwise' has no attribute {name!r}")
 
 

@@ -3,6 +3,7 @@
 from .census import Census
 from .counters import Counters
 from .report import Report, profile
+from .sanitizer import Finding, sanitize
 from .trace import Event, Trace
 
-__all__ = ["Census", "Counters", "Event", "Report", "Trace", "profile"]
+__all__ = ["Census", "Counters", "Event", "Finding", "Report", "Trace", "profile", "sanitize"]

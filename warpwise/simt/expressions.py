@@ -63,10 +63,10 @@ class Expressions:
         line = getattr(node, "lineno", 0)
         return repr(f"line {line}:  {self.source.line_text(line)}")
 
-    def site(self, node: ast.AST, array: str, op: str) -> int:
+    def site(self, node: ast.AST, array: str, op: str, space: str = "global") -> int:
         line = getattr(node, "lineno", 0)
         return self.program.site(
-            Site(self.source.name, line, self.source.line_text(line), array, op)
+            Site(self.source.name, line, self.source.line_text(line), array, op, space)
         )
 
     def operation(self, kind: str, node: ast.AST) -> None:
@@ -658,7 +658,7 @@ class Expressions:
         out = self.temporary("view")
         index = "".join(f"{code}, " for code in codes)
         self.emit(f"{out} = row(rt, {array.code}, ({index}), {self.mask}, {site})")
-        return Val(out, ArrayType(kind.dtype, ndim, kind.readonly))
+        return Val(out, ArrayType(kind.dtype, ndim, kind.readonly, kind.space))
 
     def on_Call(self, node: ast.Call) -> Val:
         from .calls import lower_call

@@ -113,7 +113,7 @@ def _array(space: str) -> Handler:
             f"{out} = {space}_array(rt, {place}, {shape!r}, np.{typing.numpy_dtype(dtype).name}, "
             f"{label!r})"
         )
-        return Val(out, ArrayType(dtype, len(shape)))
+        return Val(out, ArrayType(dtype, len(shape), space=space))
 
     return lower
 
@@ -334,7 +334,7 @@ def _atomic(name: str) -> Handler:
         expect(fl, node, args, f"atomic.{name}", 3)
         array, index, label = _atomic_target(fl, node, args[0], args[1], name, allowed)
         value = fl.cast(args[2], array.type.dtype, node)
-        site = fl.site(node, label, "atomic")
+        site = fl.site(node, label, "atomic", array.type.space)
         out = fl.temporary("v")
         fl.emit(
             f"{out} = atomic(rt, {name!r}, {array.code}, ({index}), ({value.code},), {fl.mask}, "
@@ -353,7 +353,7 @@ def _cas(name: str) -> Handler:
         expect(fl, node, args, f"atomic.{name}", 4)
         array, index, label = _atomic_target(fl, node, args[0], args[1], name, ATOMIC_TYPES)
         old, value = (fl.cast(v, array.type.dtype, node).code for v in args[2:])
-        site = fl.site(node, label, "atomic")
+        site = fl.site(node, label, "atomic", array.type.space)
         out = fl.temporary("v")
         fl.emit(
             f"{out} = atomic(rt, 'cas', {array.code}, ({index}), ({old}, {value}), {fl.mask}, "

@@ -94,6 +94,8 @@ def store(
         put(run, arr.root, at, value, m)
     else:
         scatter(buf, at, value, m)
+        if arr.root.init is not None:
+            scatter(arr.root.init, at, np.bool_(True), m)
     if before is not None and not np.array_equal(before, buf, equal_nan=buf.dtype.kind in "fc"):
         run.memory_changed = True
     if run.observers:
@@ -142,6 +144,8 @@ def atomic(
         old = atomics.apply(buf, places, values[0], name)
     if before is not None and not np.array_equal(before, buf, equal_nan=buf.dtype.kind in "fc"):
         run.memory_changed = True
+    if arr.root.init is not None:
+        arr.root.init[places] = True
     result = np.zeros(lanes, buf.dtype)
     result[chosen] = old
     if run.observers:

@@ -66,6 +66,7 @@ class Site:
     line_text: str
     array: str
     op: str
+    space: str = "global"
 
 
 @dataclass

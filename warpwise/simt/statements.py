@@ -311,7 +311,7 @@ class Function(Expressions):
             self.fail(TypingError, node, f"{describe(value.type)} cannot be stored into {label}")
         kind: ArrayType = array.type
         code = self.cast(value, kind.dtype, node).code
-        site = self.site(node, label, "store")
+        site = self.site(node, label, "store", kind.space)
         self.emit(f"store(rt, {array.code}, ({index}), {code}, {self.mask}, {site})")
 
     # -- control flow --------------------------------------------------------

@@ -26,11 +26,13 @@ Type = Any  # numba's type classes carry no useful static types
 
 @dataclass(frozen=True)
 class ArrayType:
-    """An array of `ndim` dimensions; `readonly` for arrays that are constants of the kernel."""
+    """An array of `ndim` dimensions; `readonly` for arrays that are constants of the kernel;
+    `space` is "global", "shared" or "local"."""
 
     dtype: Type
     ndim: int
     readonly: bool = False
+    space: str = "global"
 
     def __str__(self) -> str:
         return f"array({self.dtype}, {self.ndim}d)"

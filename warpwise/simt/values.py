@@ -24,7 +24,7 @@ I64 = np.dtype(np.int64)
 class Root:
     """One allocation.  Host memory is shared until the first store, then copied (`dirty`)."""
 
-    __slots__ = ("buf", "copy_on_write", "count", "dirty", "name", "ordinal", "space")
+    __slots__ = ("buf", "copy_on_write", "count", "dirty", "init", "name", "ordinal", "space")
 
     def __init__(
         self,
@@ -42,6 +42,8 @@ class Root:
         self.copy_on_write = copy_on_write
         self.dirty = False
         self.ordinal = ordinal
+        # Which elements hold a value: for memory that starts undefined, else None.
+        self.init: Any = None
         self.count = count  # elements per block (shared) or per thread (local)
 
     def writable(self) -> Any:
