@@ -31,7 +31,7 @@ WRONG = "def ceil_div(n, d):\n    return 0"
 ALL = 7.0
 # Enough for a slow machine; a cell is interrupted after a quarter of it.
 LIMITS = Limits(seconds=40)
-SHORT = Limits(seconds=16)
+SHORT = Limits(seconds=16, disk_mb=20)
 
 
 def grade(
@@ -191,14 +191,14 @@ DEFECTS = {
     ),
     "fills_the_disk": (
         toy_cells(
-            after_setup="for k in range(99):\n"
-            "    with open(f'f{k}', 'wb') as file:\n        file.write(bytes(20_000_000))\n"
+            after_setup="for k in range(40):\n"
+            "    with open(f'f{k}', 'wb') as file:\n        file.write(bytes(5_000_000))\n"
             "while True: pass"
         ),
         "graded-repaired",
         "too-much-disk",
         ALL,
-        "Code cell 2 wrote more than 256 MB of files and was stopped.",
+        "Code cell 2 wrote more than 20 MB of files and was stopped.",
     ),
     "loop_before_the_answer_in_its_cell": (
         toy_cells(ceil_div="while True:\n    pass\n\n" + CEIL_DIV),
