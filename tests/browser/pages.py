@@ -137,6 +137,17 @@ def new_page(chromium: Browser) -> Page:
     return page
 
 
+def picture(page: Page, path: Path, first: Locator, last: Locator) -> None:
+    """Saves a picture of the page from the top of one element to the bottom of another."""
+    first.scroll_into_view_if_needed()
+    last.scroll_into_view_if_needed()
+    page.mouse.move(0, 0)  # so that no button shows up where the mouse stands
+    top, bottom = first.bounding_box(), last.bounding_box()
+    assert top and bottom, "not on the screen"
+    height = bottom["y"] + bottom["height"] - top["y"]
+    page.screenshot(path=path, clip={**top, "height": height})
+
+
 def screenshot_folder(fallback: Path) -> Path:
     """Where screenshots go: WARPWISE_ARTIFACTS when set, so that a build server can keep them."""
     folder = Path(os.environ.get("WARPWISE_ARTIFACTS") or fallback)

@@ -64,7 +64,8 @@ def answer() -> str:
     """The source of the first exercise, from the solution."""
     for cell in nbformat.read(UNIT.solution, 4).cells:
         if cell.cell_type == "code" and f"def {EXERCISE}(" in cell.source:
-            return str(cell.source)
+            lines = str(cell.source).splitlines()
+            return "\n".join(line for line in lines if " SOLUTION" not in line)
     raise AssertionError(f"{UNIT.solution} has no {EXERCISE}")
 
 
@@ -128,8 +129,8 @@ def test_a_missing_guard_is_explained(server: Server, page: Page, tmp_path: Path
     expect(output).to_contain_text(f"{WRONG.exercise}: fail")
     for word in ("line", "block", "thread"):
         expect(output).to_contain_text(word)
-    output.scroll_into_view_if_needed()
-    shot(page, "check_fails", tmp_path)
+    folder = pages.screenshot_folder(tmp_path)
+    pages.picture(page, folder / "check_fails.png", cell, output)
     notebook.save()
     assert status_of(notebook.path, WRONG.exercise) == "fail"
 
@@ -145,4 +146,5 @@ def test_moving_the_slider_changes_the_picture(server: Server, page: Page, tmp_p
     shot(page, "picture_before", tmp_path)
     slider.press("ArrowRight")
     notebook.wait_for_another_picture(slider, before)
-    shot(page, "picture_after", tmp_path)
+    cell = notebook.panel.locator(".jp-CodeCell", has=page.locator("[role=slider]")).first
+    pages.picture(page, pages.screenshot_folder(tmp_path) / "picture.png", cell, cell)

@@ -40,8 +40,9 @@ def _first_steps(unit: Unit, page: Path) -> list[str]:
         f"1. Open {lesson}. Press Shift+Enter to run a cell and go to the next one. "
         "Stop at the first picture and move its slider: it shows which thread touches which cell.",
         f"2. Open {lab}. Run the cells down to the exercise `{exercise}`.",
-        "3. Put your answer where it says `YOUR CODE HERE`, run the cell, and run the `check` "
-        "below it. A wrong answer tells you which thread did what on which line. "
+        "3. Write your answer where it says `YOUR CODE HERE`, delete the line "
+        "`raise NotImplementedError`, run the cell, then the `check` below it. "
+        "A wrong answer tells you which thread did what on which line. "
         "Below each exercise are three hints, from vague to plain.",
         "4. Save with Ctrl+S. The copy is yours: no update of the course changes it.",
     ]
