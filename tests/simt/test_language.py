@@ -79,7 +79,7 @@ def test_the_loop_variable_keeps_its_last_value() -> None:
 
 def test_a_variable_no_thread_assigned_is_named() -> None:
     """A loop that may run zero times leaves its variables without a value."""
-    with pytest.raises(Exception, match="j is read, but no thread has given it a value"):
+    with pytest.raises(Exception, match="j is read, but this thread's path has given it no value"):
         evaluate("for j in range(i, 0): pass\nout[i] = j")
 
 

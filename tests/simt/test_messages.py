@@ -68,8 +68,8 @@ def test_out_of_bounds_changes_no_array_of_the_host() -> None:
          "  Index the array: a thread works on one element at a time."),
         ("return i", "k: a kernel cannot return a value\n  line 4:  return i\n"
          "  Store the result into an array that is passed as an argument."),
-        ("for v in out: pass", "k: a loop in a kernel runs over range(...)\n"
-         "  line 4:  for v in out: pass\n  Write `for i in range(n)` and use i as the index."),
+        ("for v in i: pass", "k: int64 cannot be looped over\n  line 4:  for v in i: pass\n"
+         "  Write `for i in range(n)`."),
         ("x, y = i", "k: int64 cannot be unpacked\n  line 4:  x, y = i"),
         ("j = cuda.grid(4)", "k: cuda.grid takes the number of dimensions, 1, 2 or 3; got 4\n"
          "  line 4:  j = cuda.grid(4)\n  Write cuda.grid(1) for a one-dimensional launch."),

@@ -11,6 +11,7 @@ Nothing here knows an observer: tools listen through `launch.Observer`.
 
 from .errors import (
     BarrierDivergenceError,
+    KernelRaisedError,
     LaunchError,
     LivelockError,
     OutOfBoundsError,
@@ -24,7 +25,7 @@ from .kernel import DeviceFunction, Kernel, as_kernel, run
 from .launch import KernelNote, Note, Run
 
 __all__ = [
-    "BarrierDivergenceError", "DeviceFunction", "Kernel", "KernelNote", "LaunchError",
-    "LivelockError", "Note", "OutOfBoundsError", "Run", "SimtError", "SourceError", "TypingError",
-    "UnsupportedError", "as_kernel", "install", "run", "uninstall",
+    "BarrierDivergenceError", "DeviceFunction", "Kernel", "KernelNote", "KernelRaisedError",
+    "LaunchError", "LivelockError", "Note", "OutOfBoundsError", "Run", "SimtError", "SourceError",
+    "TypingError", "UnsupportedError", "as_kernel", "install", "run", "uninstall",
 ]  # fmt: skip

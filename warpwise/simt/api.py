@@ -46,12 +46,17 @@ def device_array(
     shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0
 ) -> DeviceNDArray:
     """An uninitialised device array."""
+    if strides is not None:
+        raise NotImplementedError("the simulator's device_array takes order=, not strides=")
     return allocate(shape, dtype, order)
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
-    """An uninitialised device array of the shape and dtype of `ary`."""
-    return allocate(ary.shape, ary.dtype)
+    """An uninitialised device array of the shape, dtype and order of `ary`."""
+    flags = getattr(ary, "flags", None)
+    fortran = ary.is_f_contiguous() if flags is None else flags.f_contiguous
+    c_order = ary.is_c_contiguous() if flags is None else flags.c_contiguous
+    return allocate(ary.shape, ary.dtype, "F" if fortran and not c_order else "C")
 
 
 def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> Any:
@@ -64,9 +69,9 @@ def pinned_array_like(ary: Any) -> Any:
     return np.empty_like(ary)
 
 
-def mapped_array(shape: Any, dtype: Any = np.float64, **kwargs: Any) -> Any:
+def mapped_array(shape: Any, dtype: Any = np.float64, order: str = "C", **kwargs: Any) -> Any:
     """A host array that kernels may use directly."""
-    return np.empty(shape, dtype)
+    return np.empty(shape, dtype, order=order)  # type: ignore[call-overload]
 
 
 def mapped_array_like(ary: Any, **kwargs: Any) -> Any:

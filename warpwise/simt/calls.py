@@ -37,11 +37,11 @@ def lower_call(fl: Expressions, node: ast.Call) -> Val:
         return _lower_device(fl, node, device, name)
     args = _positional(fl, node, name)
     if _is_number_type(called):
-        return _lower_cast(fl, node, _number_type(called), args, name)
+        return _lower_cast(fl, node, _known_number_type(fl, node, called, name), args, name)
     handler = BUILTINS.get(called) if _hashable(called) else None
     if handler is not None:
         return handler(fl, node, args)
-    if called is getattr(math, getattr(called, "__name__", ""), None):
+    if called is not None and called is getattr(math, getattr(called, "__name__", ""), None):
         return _lower_math(fl, node, called, args)
     if isinstance(called, np.ufunc):
         return _lower_ufunc(fl, node, called, args)
@@ -98,6 +98,13 @@ def _is_number_type(called: Any) -> bool:
 
 def _number_type(called: Any) -> Any:
     return called if not isinstance(called, type) else typing.numba_type(np.dtype(called))
+
+
+def _known_number_type(fl: Expressions, node: ast.Call, called: Any, name: str) -> Any:
+    try:
+        return _number_type(called)
+    except (typing.NoSignature, TypeError):
+        fl.fail(TypingError, node, f"Numba has no type {name}")
 
 
 def _lower_cast(fl: Expressions, node: ast.Call, to: Any, args: list[Val], name: str) -> Val:
@@ -164,6 +171,11 @@ def _lower_conversion(builtin: Any, name: str) -> Handler:
         _count(fl, node, args, name, 1)
         if builtin is bool:
             return fl.truth(args[0], node)
+        if builtin is float and args[0].static and isinstance(args[0].const, str):
+            try:  # float("inf")
+                return fl.number(node, float(args[0].const))
+            except ValueError:
+                fl.fail(TypingError, node, f"float({args[0].const!r}) is no number")
         return fl.cast(args[0], fl.resolve(builtin, name, args, node).result, node)
 
     return lower
@@ -192,30 +204,44 @@ def _lower_divmod(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
 def _lower_complex(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     _count(fl, node, args, "complex", 1, 2)
     parts = [fl.cast(a, types.float64, node) for a in args]
-    imaginary = f" + 1j * {parts[1].code}" if len(parts) == 2 else ""
-    return Val(f"({parts[0].code}{imaginary}).astype(np.complex128)", types.complex128)
+    imaginary = parts[1].code if len(parts) == 2 else "np.float64(0)"
+    return Val(f"complex_of({parts[0].code}, {imaginary})", types.complex128)
 
 
-def _lower_bare_range(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
-    fl.fail(UnsupportedError, node, "range() can be used only as `for i in range(...)`")
+def _lower_print(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    """print(): numbers and literal strings; each lane prints its own line, in thread order."""
+    parts = []
+    for value in args:
+        if value.static and isinstance(value.const, str):
+            parts.append(repr(value.const))
+        elif typing.is_number(value.type):
+            parts.append(value.code)
+        else:
+            fl.fail(TypingError, node, f"print() in a kernel takes numbers and literal strings, "
+                    f"not {describe(value.type)}")  # fmt: skip
+    codes = "".join(f"{part}, " for part in parts)
+    fl.emit(f"rt.print({fl.mask}, ({codes}))")
+    return Val("None", typing.STATIC, None)
 
 
-def _not_yet(what: str, instead: str) -> Handler:
+def _only_in_loops(what: str) -> Handler:
     def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
-        fl.fail(UnsupportedError, node, f"{what} is not supported by the simulator", instead)
+        fl.fail(UnsupportedError, node, f"{what} can be used only as `for ... in {what}`")
 
     return lower
+
+
+def _no_sum(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    fl.fail(UnsupportedError, node, "sum() cannot be used in a kernel", "Write the loop.")
 
 
 BUILTINS: dict[Any, Handler] = {
     abs: _lower_abs, min: _lower_min_max("min"), max: _lower_min_max("max"), round: _lower_round,
     int: _lower_conversion(int, "int"), float: _lower_conversion(float, "float"),
     bool: _lower_conversion(bool, "bool"), complex: _lower_complex, len: _lower_len,
-    pow: _lower_pow, divmod: _lower_divmod, range: _lower_bare_range,
-    print: _not_yet("print() in a kernel", "Store the value into an array and print that."),
-    enumerate: _not_yet("enumerate()", "Write `for i in range(n)` and index."),
-    zip: _not_yet("zip()", "Write `for i in range(n)` and index."),
-    sum: _not_yet("sum()", "Write the loop."),
+    pow: _lower_pow, divmod: _lower_divmod, range: _only_in_loops("range(...)"),
+    print: _lower_print, enumerate: _only_in_loops("enumerate(...)"),
+    zip: _only_in_loops("zip(...)"), sum: _no_sum,
 }  # fmt: skip
 
 
@@ -224,6 +250,8 @@ BUILTINS: dict[Any, Handler] = {
 
 def _lower_math(fl: Expressions, node: ast.Call, called: Any, args: list[Val]) -> Val:
     name = called.__name__
+    if not args:
+        fl.fail(TypingError, node, f"math.{name} needs a number")
     signature = fl.resolve(called, f"math.{name}", args, node)
     cast = [fl.cast(a, t, node) for a, t in zip(args, signature.args, strict=True)]
     codes = ", ".join(value.code for value in cast)
@@ -274,31 +302,38 @@ def _device_function(called: Any) -> Any:
 
 
 def _lower_device(fl: Expressions, node: ast.Call, device: Any, name: str) -> Val:
-    from .statements import specialise
+    from .statements import parameters_of, specialise
 
     args = [fl.expression(arg) for arg in node.args]
-    parameters = [a.arg for a in device.source.tree.args.args]
+    parameters = parameters_of(device.source.tree)
+    positional_only = len(device.source.tree.args.posonlyargs)
     by_name = dict(zip(parameters, args, strict=False))
     for keyword in node.keywords:
-        if keyword.arg not in parameters or keyword.arg in by_name:
+        if keyword.arg not in parameters[positional_only:] or keyword.arg in by_name:
             fl.fail(TypingError, node, f"{name} has no free parameter {keyword.arg}")
         by_name[keyword.arg] = fl.expression(keyword.value)
-    defaults = device.source.tree.args.defaults
-    for parameter, default in zip(parameters[len(parameters) - len(defaults) :], defaults,
-                                  strict=True):  # fmt: skip
+    for parameter, default in device.defaults().items():
         if parameter not in by_name:
-            by_name[parameter] = fl.expression(default)
+            by_name[parameter] = fl.of_object(node, default)
     if len(args) > len(parameters) or any(p not in by_name for p in parameters):
         fl.fail(
             TypingError, node,
-            f"{name} takes {len(parameters)} arguments ({', '.join(parameters)}), "
-            f"got {len(args) + len(node.keywords)}",
+            f"{name} takes {len(parameters)} argument{'s' * (len(parameters) != 1)} "
+            f"({', '.join(parameters)}), got {len(args) + len(node.keywords)}",
         )  # fmt: skip
     ordered = [by_name[p] for p in parameters]
+    if device.signature is not None:
+        ordered = [
+            fl.cast(value, kind, node) if typing.is_number(kind) else value
+            for value, kind in zip(ordered, device.signature[0], strict=True)
+        ]
     generated, result = specialise(fl, node, device, ordered)
     passed = "".join(f", {value.code}" for value in ordered if not value.static)
     out = fl.temporary("r")
     fl.emit(f"{out} = {generated}(rt, {fl.mask}{passed})")
     if result is None:
         return Val("None", typing.STATIC, None)
-    return Val(out, result)
+    value = Val(out, result)
+    if device.signature is not None and typing.is_number(device.signature[1]):
+        return fl.cast(value, device.signature[1], node)
+    return value

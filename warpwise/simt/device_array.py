@@ -105,6 +105,11 @@ class DeviceNDArray:
     def view(self, dtype: Any) -> DeviceNDArray:
         """The same bytes as another dtype."""
         other = self._view.view(dtype)
+        item = other.dtype.itemsize
+        base = self._root.buf.__array_interface__["data"][0]
+        start = other.__array_interface__["data"][0] - base
+        if start % item or self._root.buf.nbytes % item:
+            raise ValueError(f"this view of {other.dtype} would not be aligned to its size")
         root = Root(self._root.name, self._root.buf.view(dtype), "global")
         return DeviceNDArray(root, other)
 
@@ -135,6 +140,11 @@ class DeviceNDArray:
 def from_host(value: Any) -> DeviceNDArray:
     """Copy a host array to the device; C or Fortran order is kept."""
     value = np.asarray(value)
+    if not (value.flags.c_contiguous or value.flags.f_contiguous):
+        raise ValueError(
+            f"to_device: this array of shape {value.shape} is a view with gaps, and only one piece "
+            "of memory can be copied. Pass np.ascontiguousarray(...) of it."
+        )
     order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
     copy = np.array(value, order=order)  # type: ignore[call-overload]
     buf = copy.reshape(-1) if order == "C" else copy.T.reshape(-1)

@@ -65,6 +65,18 @@ class BarrierDivergenceError(SimtError):
         self.missing: list[Dim3] = facts["missing"]
 
 
+class UnassignedError(SimtError):
+    """Some threads read a variable that their path gave no value."""
+
+    diagnosis = "unassigned"
+
+
+class KernelRaisedError(SimtError):
+    """Some threads ran into a `raise` or a failing `assert` of the kernel."""
+
+    diagnosis = "raised"
+
+
 class OutOfBoundsError(SimtError):
     """Some threads used an index outside its array."""
 

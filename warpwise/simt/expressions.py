@@ -7,6 +7,9 @@ stays one readable expression.
 from __future__ import annotations
 
 import ast
+import difflib
+import dis
+import operator
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
@@ -35,6 +38,7 @@ class Expressions:
         self.mask = "m"
         self.env: dict[str, Var] = {}
         self.temporaries = 0
+        self.known_names: dict[str, Any] = {}  # names assigned once, to a constant
         self.segment: int | None = None
         self.target_name = ""  # the name being assigned to, for messages about arrays
 
@@ -59,9 +63,9 @@ class Expressions:
         )
 
     def where(self, node: ast.AST) -> str:
-        """`line 3:  x = y[i]` as a string literal of the generated source."""
+        """(kernel, `line 3:  x = y[i]`) as a literal of the generated source."""
         line = getattr(node, "lineno", 0)
-        return repr(f"line {line}:  {self.source.line_text(line)}")
+        return repr((self.source.name, f"line {line}:  {self.source.line_text(line)}"))
 
     def site(self, node: ast.AST, array: str, op: str, space: str = "global") -> int:
         line = getattr(node, "lineno", 0)
@@ -142,7 +146,11 @@ class Expressions:
         assert isinstance(value.type, TupleType)
         constants = value.const if value.known else (MISSING,) * len(value.type.items)
         return [
-            self.known(c, t) if c is not MISSING else Val(f"{value.code}[{k}]", t)
+            Val("None", STATIC, None)
+            if t is STATIC  # None inside an argument
+            else self.known(c, t)
+            if c is not MISSING
+            else Val(f"{value.code}[{k}]", t)
             for k, (t, c) in enumerate(zip(value.type.items, constants, strict=True))
         ]
 
@@ -216,8 +224,11 @@ class Expressions:
                 return Val("None", STATIC, var.const)
             code = self.variable(node.id, var.type)
             if not var.sure:
-                code = f"bound({code}, {node.id!r}, {self.where(node)})"
-            return Val(code, var.type)
+                self.track(node.id)
+                site = self.site(node, node.id, "read")
+                assigned = self.assigned_mask(node.id)
+                code = f"bound(rt, {code}, {assigned}, {self.mask}, {node.id!r}, {site})"
+            return Val(code, var.type, self.known_names.get(node.id, MISSING))
         if self.is_local(node.id):
             self.fail(
                 TypingError, node, f"{node.id} is read before anything is assigned to it",
@@ -235,13 +246,39 @@ class Expressions:
     def is_local(self, name: str) -> bool:
         raise NotImplementedError
 
+    def track(self, name: str) -> None:
+        raise NotImplementedError
+
+    def assigned_mask(self, name: str) -> str:
+        raise NotImplementedError
+
+    def assign_name(self, name: str, value: Val, node: ast.AST) -> None:
+        raise NotImplementedError
+
     def variable(self, name: str, kind: Type) -> str:
         raise NotImplementedError
 
     def on_Tuple(self, node: ast.Tuple) -> Val:
         return self.tuple_of([self.expression(item) for item in node.elts])
 
+    def folded(self, node: ast.expr) -> Val | None:
+        """An expression of literals, as Python itself folds it before Numba sees it: 10**-3."""
+        leaves = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
+        if not all(isinstance(inner, leaves) for inner in ast.walk(node)):
+            return None
+        code = compile(ast.fix_missing_locations(ast.Expression(node)), "<constant>", "eval")
+        names = {i.opname for i in dis.get_instructions(code)}
+        if not names <= {"RESUME", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST", "LOAD_SMALL_INT"}:
+            return None  # Python left it to run time, for example because it is too large
+        value = eval(code)  # made of literals alone
+        if isinstance(value, (bool, int, float, complex)):
+            return self.number(node, value)
+        return None
+
     def on_BinOp(self, node: ast.BinOp) -> Val:
+        folded = self.folded(node)
+        if folded is not None:
+            return folded
         left, right = self.expression(node.left), self.expression(node.right)
         return self.binary(type(node.op).__name__, left, right, node)
 
@@ -308,8 +345,9 @@ class Expressions:
             self.fail(TypingError, node, f"Numba has no {label} for {kinds}")
 
     def on_UnaryOp(self, node: ast.UnaryOp) -> Val:
-        import operator
-
+        folded = self.folded(node)
+        if folded is not None:
+            return folded
         value = self.expression(node.operand)
         if isinstance(node.op, ast.Not):
             truth = self.truth(value, node)
@@ -338,15 +376,24 @@ class Expressions:
         return self.cast(result, signature.result, node)
 
     def on_Compare(self, node: ast.Compare) -> Val:
-        if len(node.ops) > 1:  # a < b < c is a < b and b < c, b evaluated once
-            operands = [node.left, *node.comparators]
-            parts = [
-                ast.copy_location(ast.Compare(a, [op], [b]), node)
-                for a, op, b in zip(operands, node.ops, operands[1:], strict=False)
-            ]
-            return self.on_BoolOp(ast.copy_location(ast.BoolOp(ast.And(), list(parts)), node))
+        if len(node.ops) > 1:
+            return self.comparison_chain(node)
         left, right = self.expression(node.left), self.expression(node.comparators[0])
         return self.compare(type(node.ops[0]).__name__, left, right, node)
+
+    def comparison_chain(self, node: ast.Compare) -> Val:
+        """a < b < c, as a < (v := b) and v < c."""
+        left: ast.expr = node.left
+        parts: list[ast.expr] = []
+        for op, right in zip(node.ops, node.comparators, strict=True):
+            name = f"v__{self.temporaries}_{len(parts)}"
+            last = right is node.comparators[-1] or isinstance(right, (ast.Name, ast.Constant))
+            kept = right if last else ast.NamedExpr(ast.Name(name, ast.Store()), right)
+            parts.append(ast.copy_location(ast.Compare(left, [op], [kept]), node))
+            left = right if last else ast.Name(name, ast.Load())
+            ast.copy_location(left, node)
+        self.temporaries += 1
+        return self.on_BoolOp(ast.copy_location(ast.BoolOp(ast.And(), parts), node))
 
     def compare(self, name: str, left: Val, right: Val, node: ast.AST) -> Val:
         if name in ("Is", "IsNot"):
@@ -389,6 +436,13 @@ class Expressions:
         for a, b in pairs if equal else []:
             result = self.binary("BitAnd", result, self.compare("Eq", a, b, node), node)
         return result if name == "Eq" else Val(f"(~{result.code})", types.boolean)
+
+    def on_NamedExpr(self, node: ast.NamedExpr) -> Val:
+        self.assign_name(node.target.id, self.expression(node.value), node)
+        var = self.env[node.target.id]
+        if var.type is STATIC:
+            return Val("None", STATIC, var.const)
+        return Val(self.variable(node.target.id, var.type), var.type)
 
     def on_BoolOp(self, node: ast.BoolOp) -> Val:
         """`and` / `or`: the right side runs only for the lanes that need it."""
@@ -482,6 +536,8 @@ class Expressions:
         if isinstance(value.type, types.Complex) and node.attr in ("real", "imag"):
             kind = value.type.underlying_float
             return Val(f"{value.code}.{node.attr}", kind)
+        if typing.is_number(value.type) and node.attr == "real":
+            return value
         self.fail(TypingError, node, f"{describe(value.type)} has no attribute .{node.attr}")
 
     def static_attribute(self, owner: Any, node: ast.Attribute) -> Val:
@@ -503,8 +559,10 @@ class Expressions:
             try:
                 return self.of_object(node, getattr(owner, node.attr))
             except AttributeError:
-                self.fail(TypingError, node, f"{owner.__name__} has no {node.attr}",
-                          "Check the spelling.")  # fmt: skip
+                owner_name = "cuda" if is_cuda_module(owner) else owner.__name__
+                near = difflib.get_close_matches(node.attr, dir(owner), 1)
+                hint = f"Did you mean {owner_name}.{near[0]}?" if near else "Check the spelling."
+                self.fail(TypingError, node, f"{owner_name} has no {node.attr}", hint)
         if isinstance(owner, FunctionType):
             self.fail(TypingError, node, f"a function has no attribute .{node.attr} in a kernel")
         self.fail(
@@ -565,6 +623,16 @@ class Expressions:
                 None if part is None else self.expression(part)
                 for part in (node.slice.lower, node.slice.upper, node.slice.step)
             ]
+            for bound in bounds:
+                if (
+                    bound is not None
+                    and not (bound.static and bound.const is None)
+                    and not (typing.is_integer(bound.type))
+                ):
+                    self.fail(TypingError, node, "the bounds of a slice are integers")
+            bounds = [None if b is None or b.static else b for b in bounds]
+            if bounds[2] is not None and bounds[2].known and bounds[2].const == 0:
+                self.fail(TypingError, node, "the step of a slice cannot be 0")
             if all(b is None or b.known for b in bounds):
                 return self.tuple_of(
                     items[slice(*(None if b is None else int(b.const) for b in bounds))]
@@ -583,7 +651,9 @@ class Expressions:
             self.fail(TypingError, node, "this tuple holds different types, so its index has to be "
                       "a constant")  # fmt: skip
         whole = self.cast(index, types.int64, node)
-        return Val(f"pick({value.code}, {whole.code}, {self.where(node)})", kinds.pop())
+        return Val(
+            f"pick({value.code}, {whole.code}, {self.mask}, {self.where(node)})", kinds.pop()
+        )
 
     def indices(self, node: ast.Subscript, kind: ArrayType) -> list[Any]:
         """The index as a list of Val, or ast.Slice for whole ranges; `...` is expanded."""
@@ -671,6 +741,6 @@ _CONSTRUCTS = {
     "DictComp": "a dict comprehension", "GeneratorExp": "a generator expression",
     "List": "a list", "Dict": "a dict", "Set": "a set", "Lambda": "a lambda",
     "JoinedStr": "an f-string", "Await": "await", "Yield": "yield", "YieldFrom": "yield from",
-    "Starred": "a starred expression", "NamedExpr": "an assignment expression (:=)",
+    "Starred": "a starred expression",
     "Slice": "a slice here",
 }  # fmt: skip

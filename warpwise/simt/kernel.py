@@ -13,23 +13,50 @@ from typing import Any
 
 from . import typing
 from .arguments import Argument, bind
-from .errors import LaunchError, SimtError, SourceError, TypingError, at_line
+from .errors import (
+    LaunchError,
+    SimtError,
+    SourceError,
+    TypingError,
+    UnsupportedError,
+    at_line,
+)
 from .launch import Observer, Run, configuration, shared_bytes
 from .program import Program, Val
 from .source import LiveScope, Scope, Source, TextScope, functions_in, source_of
-from .statements import Function
+from .statements import Function, parameters_of
 from .typing import STATIC, ArrayType, Type
 
 
 class DeviceFunction:
     """A function under `@cuda.jit(device=True)`: called by kernels, never launched."""
 
-    def __init__(self, source: Source, scope: Scope, py_func: Any = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        scope: Scope,
+        py_func: Any = None,
+        signature: tuple[tuple[Type, ...], Type | None] | None = None,
+    ) -> None:
+        self.signature = signature  # explicit argument and result types
         self.source = source
         self.scope = scope
         self.py_func = py_func
         self.__name__ = source.name
         self.__doc__ = ast.get_docstring(source.tree)
+
+    def defaults(self) -> dict[str, Any]:
+        """Parameter -> default value; of a text, literals and global names."""
+        parameters = parameters_of(self.source.tree)
+        nodes = self.source.tree.args.defaults
+        if self.py_func is not None:
+            values = list(self.py_func.__defaults__ or ())
+        else:
+            values = [
+                self.scope.lookup(node.id) if isinstance(node, ast.Name) else _literal(self, node)
+                for node in nodes
+            ]
+        return dict(zip(parameters[len(parameters) - len(values) :], values, strict=True))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise LaunchError(
@@ -63,7 +90,7 @@ class Kernel:
         self.py_func = py_func
         self.signatures = tuple(signatures)
         self.name = source.name
-        self.parameters = [a.arg for a in source.tree.args.args]
+        self.parameters = parameters_of(source.tree)
         self._programs: dict[tuple[tuple[Type, ...], bool], Program] = {}
         self.__name__ = source.name
         self.__qualname__ = source.name
@@ -87,11 +114,14 @@ class Kernel:
             raise SourceError(f"there is no function {name} in the text.")
         for other, source in functions.items():
             if _says_device(source.tree):
-                scope.define(other, DeviceFunction(source, scope))
+                given = _signatures_in(source.tree, device=True)
+                only = given[0] if len(given) == 1 else None
+                scope.define(other, DeviceFunction(source, scope, signature=only))
         tree = functions[name].tree
         if _says_device(tree) or not _says_jit(tree):
             raise SourceError(f"{name} is not a kernel: it needs @cuda.jit above its def.")
-        return cls(functions[name], scope, signatures=_signatures_in(tree))
+        signatures = [types_ for types_, _ in _signatures_in(tree)]
+        return cls(functions[name], scope, signatures=signatures)
 
     def __getitem__(self, config: Any) -> Launch:
         if not isinstance(config, tuple) or not 2 <= len(config) <= 4:
@@ -134,8 +164,15 @@ class Kernel:
             function = Function(found, self.source, self.scope, kernel=True)
             values = [Val(name, kind, None) if kind is STATIC else Val(name, kind)
                       for name, kind in zip(self.parameters, kinds, strict=True)]  # fmt: skip
-            function.lower(entry, values)
-            found.compile(entry)
+            try:
+                function.lower(entry, values)
+                found.compile(entry)
+            except (SyntaxError, RecursionError, MemoryError):
+                raise UnsupportedError(
+                    f"{self.name}: this kernel is too long, or nested too deeply, for the "
+                    "simulator.\n  Split it with device functions, or turn a long elif chain into "
+                    "a loop over a table."
+                ) from None
             self._programs[kinds, counted] = found
         return found
 
@@ -187,15 +224,17 @@ class Kernel:
     ) -> Run:
         """Launch with observers; returns the finished run."""
         launch = self.configure(grid, block, 0, sharedmem)
-        arguments = self.bind(args)
-        counted = any(getattr(observer, "needs_counts", False) for observer in observers)
-        program = self.program(tuple(a.kind for a in arguments), counted)
-        values = {a.name: a.value for a in arguments if a.kind is not STATIC}
-        run = Run(program, launch.grid, launch.block, values, observers, launch.sharedmem)
         try:
+            arguments = self.bind(args)
+            counted = any(getattr(observer, "needs_counts", False) for observer in observers)
+            program = self.program(tuple(a.kind for a in arguments), counted)
+            values = {a.name: a.value for a in arguments if a.kind is not STATIC}
+            run = Run(program, launch.grid, launch.block, values, observers, launch.sharedmem)
             run.execute()
         except SimtError:
             raise
+        except typing.NoSignature as error:
+            raise TypingError(f"{self.name}: {error}") from None
         except MemoryError:
             raise LaunchError(f"{self.name}: this launch does not fit into memory.") from None
         except Exception as error:
@@ -216,7 +255,12 @@ class Launch:
         self.grid, self.block = configuration(grid, block)
         self.sharedmem = shared_bytes(sharedmem)
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: Any, **named: Any) -> None:
+        if named:
+            raise LaunchError(
+                f"{self.kernel.name}: the arguments of a launch are given by position, in the "
+                f"order ({', '.join(self.kernel.parameters)})."
+            )
         try:
             run = self.kernel.run(self.grid, self.block, args, sharedmem=self.sharedmem)
         except SimtError as error:
@@ -273,8 +317,8 @@ def jit(
 ) -> Any:  # options are the compiler's: fastmath, lineinfo, debug, opt, cache, max_registers...
     """@cuda.jit: makes a Kernel, or with device=True a DeviceFunction."""
     if func_or_sig is not None and callable(func_or_sig) and hasattr(func_or_sig, "__code__"):
-        return _make(func_or_sig, device, ())
-    signatures = () if func_or_sig is None else _normalise(func_or_sig)
+        return _make(func_or_sig, device, [])
+    signatures = [] if func_or_sig is None else _normalise(func_or_sig, device)
 
     def decorate(fn: Any) -> Any:
         return _make(fn, device, signatures)
@@ -282,23 +326,24 @@ def jit(
     return decorate
 
 
-def _make(fn: Any, device: bool, signatures: Sequence[tuple[Type, ...]]) -> Any:
+def _make(fn: Any, device: bool, signatures: list[tuple[tuple[Type, ...], Type | None]]) -> Any:
     if isinstance(fn, (Kernel, DeviceFunction)):
         raise LaunchError(f"{fn.__name__} has @cuda.jit twice; one is enough.")
     source = source_of(fn)
-    if device:
-        return DeviceFunction(source, LiveScope(fn), fn)
-    for signature in signatures:
-        if len(signature) != len(source.tree.args.args):
+    count = len(parameters_of(source.tree))
+    for types_, _ in signatures:
+        if len(types_) != count:
             raise TypingError(
-                f"{source.name} has {len(source.tree.args.args)} parameters, its signature "
-                f"{len(signature)} types."
+                f"{source.name} has {count} parameters, its signature {len(types_)} types."
             )
-    return Kernel(source, LiveScope(fn), fn, signatures)
+    if device:
+        only = signatures[0] if len(signatures) == 1 else None
+        return DeviceFunction(source, LiveScope(fn), fn, only)
+    return Kernel(source, LiveScope(fn), fn, [types_ for types_, _ in signatures])
 
 
-def _normalise(given: Any) -> list[tuple[Type, ...]]:
-    """The argument types of explicit signatures: a string, a numba signature, or a list."""
+def _normalise(given: Any, device: bool) -> list[tuple[tuple[Type, ...], Type | None]]:
+    """(argument types, result type) of signatures: a string, a numba signature, or a list."""
     from numba.core import sigutils
 
     listed = given if isinstance(given, list) else [given]
@@ -308,12 +353,21 @@ def _normalise(given: Any) -> list[tuple[Type, ...]]:
             args, result = sigutils.normalize_signature(one)
         except Exception as error:
             raise TypingError(f"@cuda.jit: {one!r} is no signature ({error}).") from None
-        if result is not None and str(result) != "none":
+        if not device and result is not None and str(result) != "none":
             raise TypingError(
                 f"@cuda.jit: a kernel returns nothing, so {one} has to start with void."
             )
-        found.append(tuple(args))
+        found.append((tuple(args), result))
     return found
+
+
+def _literal(device: DeviceFunction, node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        raise SourceError(
+            f"{device.__name__}: a default value of a parameter has to be a literal or a name."
+        ) from None
 
 
 def _fits(value: Any, kind: Type) -> bool:
@@ -351,7 +405,9 @@ def _says_device(tree: ast.FunctionDef) -> bool:
     return False
 
 
-def _signatures_in(tree: ast.FunctionDef) -> list[tuple[Type, ...]]:
+def _signatures_in(
+    tree: ast.FunctionDef, device: bool = False
+) -> list[tuple[tuple[Type, ...], Type | None]]:
     """Explicit signatures in the decorator of a text.
 
     Numba evaluates signature strings as Python, so only texts made of type names get that far.
@@ -364,7 +420,7 @@ def _signatures_in(tree: ast.FunctionDef) -> list[tuple[Type, ...]]:
                 part.value if isinstance(part, ast.Constant) else ast.unparse(part)
                 for part in parts
             ]
-            return _normalise([_only_types(tree.name, text) for text in texts])
+            return _normalise([_only_types(tree.name, text) for text in texts], device)
     return []
 
 

@@ -15,11 +15,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from . import errors
-from .errors import LaunchError, SimtError
+from .errors import KernelRaisedError, LaunchError, SimtError, UnassignedError
 from .program import Program
 from .values import ArrayRef, Mask, Value, both
 
 LANES = 32768
+PRINTED = 1000  # lines of print() per launch
 WARP = 32
 
 #: Limits of every compute capability from 7.5 to 12.0.
@@ -108,6 +109,8 @@ class Run:
         self.exited: Mask = False  # lanes that have returned from the kernel
         self.allocations: dict[Any, Any] = {}  # shared and local arrays of the chunk
         self._faults: dict[int, _Fault] = {}
+        self._raised: dict[int, tuple[int, int]] = {}
+        self._printed = 0
         self._set_constants()
 
     # -- what generated source reads -------------------------------------------
@@ -214,6 +217,7 @@ class Run:
                 for observer in self.observers:
                     observer.end_chunk(self)
         self._raise_faults()
+        self._raise_raised()
         for observer in self.observers:
             observer.end(self)
         self._check_dimensions()
@@ -249,6 +253,58 @@ class Run:
                 thread=unravel(thread, self.block), count=fault.count,
                 threads_in_launch=self.threads, line=site.line, line_text=site.line_text,
             )  # fmt: skip
+
+    @property
+    def failed(self) -> bool:
+        """Whether some lane has used a bad index; the launch ends with that report."""
+        return bool(self._faults)
+
+    def raised(self, site: int, m: Mask) -> None:
+        """Lanes ran into `raise` or a failing `assert`."""
+        chosen = np.flatnonzero(np.broadcast_to(m, self.lanes))
+        first = int(chosen[0]) + self.first_block * self.threads_per_block
+        count, known = self._raised.get(site, (0, first))
+        self._raised[site] = count + len(chosen), min(first, known)
+
+    def unassigned(self, name: str, missing: Mask, site: int) -> UnassignedError:
+        """Lanes read a variable that has no value for them."""
+        place = self.program.sites[site]
+        chosen = np.flatnonzero(np.broadcast_to(missing, self.lanes))
+        block, thread = divmod(int(chosen[0]), self.threads_per_block)
+        text = (
+            f"{place.function}: {name} is read, but this thread's path has given it no value\n"
+            f"  block {self.block_index(block)}, thread {self.thread_index(thread)}"
+            f"{', and others' * (len(chosen) > 1)}\n"
+            f"  line {place.line}:  {place.line_text}\n"
+            f"  Assign to {name} before the branch or loop that may be skipped."
+        )
+        return UnassignedError(text, line=place.line, line_text=place.line_text)
+
+    def _raise_raised(self) -> None:
+        for number, (count, first) in self._raised.items():
+            site = self.program.sites[number]
+            block, thread = divmod(first, self.threads_per_block)
+            text = (
+                f"{site.function}: {count:,} of {self.threads:,} threads raised {site.array}; "
+                f"the first is block {unravel(block, self.grid)}, "
+                f"thread {unravel(thread, self.block)}\n"
+                f"  line {site.line}:  {site.line_text}\n"
+                "  On a GPU this is seen only with @cuda.jit(debug=True, opt=False)."
+            )
+            raise KernelRaisedError(text, line=site.line, line_text=site.line_text)
+
+    def print(self, m: Mask, parts: tuple[Any, ...]) -> None:
+        """print() of a kernel: a line per lane, floats as C's %f, as Numba prints them."""
+        chosen = np.flatnonzero(np.broadcast_to(m, self.lanes))
+        columns = [
+            part if isinstance(part, str) else np.broadcast_to(part, self.lanes).reshape(-1)
+            for part in parts
+        ]
+        for lane in chosen[: PRINTED - self._printed]:
+            print(*[c if isinstance(c, str) else _printed(c[lane]) for c in columns])
+        self._printed += len(chosen)
+        if self._printed > PRINTED >= self._printed - len(chosen):
+            print(f"... only the first {PRINTED:,} lines that a kernel prints are shown")
 
     # -- notes -----------------------------------------------------------------
 
@@ -301,6 +357,10 @@ def _at(values: Sequence[Any], at: Any, lanes: tuple[int, int]) -> tuple[int, ..
     return tuple(int(np.broadcast_to(v, lanes)[at]) for v in values)
 
 
+def _printed(value: Any) -> str:
+    return f"{value:f}" if value.dtype.kind == "f" else str(value)
+
+
 def unravel(linear: int, extents: Dim3) -> Dim3:
     """Linear number -> (x, y, z), x fastest, as CUDA numbers threads and blocks."""
     x, rest = linear % extents[0], linear // extents[0]
@@ -309,6 +369,8 @@ def unravel(linear: int, extents: Dim3) -> Dim3:
 
 def dim3(value: Any, what: str, limits: Dim3) -> Dim3:
     """Check one half of a launch configuration: an integer or a tuple of one to three."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        value = tuple(value.reshape(-1).tolist())
     parts = value if isinstance(value, (tuple, list)) else (value,)
     if not 1 <= len(parts) <= 3:
         raise LaunchError(f"{what} has one to three dimensions, got {len(parts)}: {value}")
@@ -338,6 +400,8 @@ def dim3(value: Any, what: str, limits: Dim3) -> Dim3:
 def configuration(grid: Any, block: Any) -> tuple[Dim3, Dim3]:
     """Check kernel[grid, block]."""
     blocks = dim3(grid, "the number of blocks", MAX_GRID)
+    if isinstance(block, np.ndarray) and block.ndim:
+        block = tuple(block.reshape(-1).tolist())
     # The total is checked first: its message is the one that helps.
     parts = block if isinstance(block, (tuple, list)) else (block,)
     if all(hasattr(p, "__index__") and not isinstance(p, bool) for p in parts) and parts:

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import atomics
 from .storage import fetch, put, where_in_buffer
-from .values import I64, ArrayRef, Mask, Value, minus
+from .values import I64, ArrayRef, Mask, SplitRef, Value, minus, split
 
 Run = Any  # launch.Chunk; named loosely to keep the import one-way
 
@@ -29,7 +29,9 @@ def position(
             return None, False
         checked.append(i)
     for i, stride in zip(checked, arr.strides, strict=True):
-        where = where + (i if stride == 1 else i * stride)
+        where = where + (i if np.ndim(stride) == 0 and stride == 1 else i * stride)
+    if m is not True and np.ndim(arr.offset):
+        where = np.where(m, where, 0)  # views of lanes that take no part may start anywhere
     return where, m
 
 
@@ -65,6 +67,14 @@ def _in_range(
 
 def load(run: Run, arr: ArrayRef, index: tuple[Value, ...], m: Mask, site: int) -> Value:
     """arr[index] for the lanes of m."""
+    if isinstance(arr, SplitRef):
+        yes, no = split(m, arr.mask)
+        if no is False:
+            return load(run, arr.first, index, yes, site)
+        if yes is False:
+            return load(run, arr.second, index, no, site)
+        first = load(run, arr.first, index, yes, site)
+        return np.where(arr.mask, first, load(run, arr.second, index, no, site))
     at, m = position(run, arr, index, m, site)
     root = arr.root
     if m is False or root.buf.size == 0:
@@ -85,6 +95,11 @@ def store(
 ) -> None:
     """arr[index] = value for the lanes of m.  When lanes of one launch store to one element, the
     last in thread order wins; on a GPU any of them may."""
+    if isinstance(arr, SplitRef):
+        for part, mask in zip((arr.first, arr.second), split(m, arr.mask), strict=True):
+            if mask is not False:
+                store(run, part, index, value, mask, site)
+        return
     at, m = position(run, arr, index, m, site)
     if m is False:
         return
@@ -128,6 +143,19 @@ def atomic(
     site: int,
 ) -> Value:
     """An atomic operation of the lanes of m, one after the other; the old value of each lane."""
+    if isinstance(arr, SplitRef):
+        yes, no = split(m, arr.mask)
+        old = [
+            atomic(run, name, part, index, operands, mask, site) if mask is not False else None
+            for part, mask in ((arr.first, yes), (arr.second, no))
+        ]
+        return (
+            old[1]
+            if old[0] is None
+            else old[0]
+            if old[1] is None
+            else (np.where(arr.mask, old[0], old[1]))
+        )
     at, m = position(run, arr, index, m, site)
     if m is False:
         return arr.root.buf.dtype.type(0)

@@ -66,7 +66,7 @@ def to_integer(x: Value, dtype: np.dtype[Any]) -> Value:
 def power(a: Value, b: Value) -> Value:
     """a ** b.  Numba raises integers by squaring; a negative exponent gives 0 (or +-1)."""
     if a.dtype.kind in "iu" and b.dtype.kind in "iu":
-        positive = np.where(b < 0, 0, b).astype(b.dtype)
+        positive = np.where(b < 0, 0, b).astype(a.dtype)
         result = np.power(a, positive)
         if b.dtype.kind == "i" and np.any(b < 0):
             sign = np.where(b % 2 == 0, a * a, a)  # only read where |a| is 1
@@ -105,6 +105,14 @@ def round_digits(x: Value, digits: Value) -> Value:
     down = np.rint(x / scale) * scale
     rounded = np.where(digits >= 0, up, down).astype(x.dtype)
     return np.where(np.isfinite(x * scale), rounded, x)[()]
+
+
+def complex_of(real: Value, imaginary: Value) -> Value:
+    """complex(real, imaginary), without 1j * inf making a NaN."""
+    shape = np.broadcast_shapes(np.shape(real), np.shape(imaginary))
+    made = np.empty(shape, np.complex128)
+    made.real, made.imag = real, imaginary
+    return made[()]
 
 
 def _slow(name: str) -> Callable[[Value], Value]:

@@ -10,7 +10,7 @@ Glossary
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,6 +86,7 @@ class Program:
     specialised: dict[Any, tuple[str, Type]] = field(default_factory=dict)
     in_progress: list[Any] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
+    kept: list[Any] = field(default_factory=list)  # objects whose id() stands in a key
     types: dict[str, set[tuple[str, Type]]] = field(default_factory=dict)
     counted: bool = False  # whether the source reports segments and branches to observers
     segments: list[list[tuple[str, int, str]]] = field(default_factory=list)
@@ -129,11 +130,20 @@ class Program:
         for lines in self.functions:
             _flatten(lines, parts)
             parts.append("")
-        self.text = "\n".join(parts)
+        self.text = "\n".join(_with_bodies(parts))
         namespace: dict[str, Any] = {**vars(runtime), **vars(ops), **self.constants, "np": np}
         code = compile(self.text, f"<generated {self.name}>", "exec")
         exec(code, namespace)
         self.entry = namespace[entry]
+
+
+def _with_bodies(lines: list[str]) -> Iterator[str]:
+    """The lines, with `pass` where a block would be empty."""
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        yield line
+        indent = len(line) - len(line.lstrip())
+        if line.endswith(":") and len(following) - len(following.lstrip()) <= indent:
+            yield " " * (indent + 4) + "pass"
 
 
 def _flatten(lines: Lines, out: list[str]) -> None:
@@ -148,7 +158,7 @@ def describe(t: Type) -> str:
     """A type as a reader would say it."""
     if isinstance(t, (ArrayType, TupleType)):
         return str(t)
-    return "a compile-time object" if t is STATIC else str(t)
+    return "no number" if t is STATIC else str(t)
 
 
 def same_type(a: Type, b: Type) -> Type | None:

@@ -15,6 +15,7 @@ from .values import (
     I64,
     ArrayRef,
     Mask,
+    SplitRef,
     Value,
     any_lane,
     both,
@@ -63,13 +64,11 @@ def assign(m: Mask, new: Value, old: Value, full: Mask) -> Value:
     return _blend(m, new, old)
 
 
-def bound(value: Value, name: str, where: str) -> Value:
-    """A variable that some path leaves without a value."""
-    if value is None:
-        raise UnsupportedError(
-            f"{name} is read, but no thread has given it a value\n  {where}\n"
-            f"  Assign to {name} before the branch or loop that may be skipped."
-        )
+def bound(run: Any, value: Value, assigned: Mask, m: Mask, name: str, site: int) -> Value:
+    """A variable that some path leaves without a value; `assigned` are the lanes that have one."""
+    missing = minus(m, assigned)
+    if missing is not False:
+        raise run.unassigned(name, missing, site)
     return value
 
 
@@ -77,9 +76,12 @@ class LaneRange:
     """range() for many lanes.  Iterates over the loop variable; `mask` holds the lanes still in
     the loop, and the body may make it smaller."""
 
-    def __init__(self, start: Value, stop: Value, step: Value, mask: Mask, where: str) -> None:
-        if np.any(step == 0):
-            raise UnsupportedError(f"range() with a step of 0 never ends\n  {where}")
+    def __init__(
+        self, start: Value, stop: Value, step: Value, mask: Mask, where: tuple[str, str]
+    ) -> None:
+        stuck = step == 0
+        if stuck.any() and any_lane(stuck if mask is True else mask & stuck):
+            raise UnsupportedError(f"{where[0]}: range() with a step of 0 never ends\n  {where[1]}")
         self.start, self.stop, self.step, self.mask = start, stop, step, mask
         self.left: Mask = False  # lanes that the current iteration found at their end
 
@@ -118,6 +120,7 @@ class Spin:
     mask and no memory changed.  Looks at one iteration in 4096, so it costs nothing to speak of."""
 
     EVERY = 4096
+    EARLY = 64  # most loops that never end show it at once
 
     def __init__(self, run: Any, where: str) -> None:
         self._run = run
@@ -129,6 +132,8 @@ class Spin:
     def tick(self, state: tuple[Any, ...]) -> None:
         """Called at the end of each iteration with the loop's variables and masks."""
         self._count += 1
+        if self._count == self.EARLY and self._run.failed:
+            raise LivelockError(self._where)  # what such lanes read is not the learner's data
         if self._seen is not None:
             same = all(_same(a, b) for a, b in zip(self._seen, state, strict=True))
             changed = self._run.memory_changed
@@ -136,7 +141,7 @@ class Spin:
             self._run.watch_stores -= 1
             if same and not changed:
                 raise LivelockError(self._where)
-        elif self._count % self.EVERY == 0:
+        elif self._count == self.EARLY or self._count % self.EVERY == 0:
             self._seen = state
             self._run.watch_stores += 1
             self._run.memory_changed = False
@@ -150,23 +155,50 @@ def _same(a: Any, b: Any) -> bool:
     if isinstance(a, tuple):
         return all(_same(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, ArrayRef):
-        return a.root is b.root and _same(a.offset, b.offset)
+        return a.root is b.root and all(
+            _same(np.asarray(x), np.asarray(y))
+            for x, y in zip((a.offset, *a.shape, *a.strides), (b.offset, *b.shape, *b.strides),
+                            strict=True)
+        )  # fmt: skip
+    if isinstance(a, SplitRef):
+        return False
     return np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
 
 
-def pick(items: tuple[Value, ...], index: Value, where: str) -> Value:
+def pick(items: tuple[Value, ...], index: Value, m: Mask, where: tuple[str, str]) -> Value:
     """items[index] of a tuple whose items have one type."""
     n = len(items)
     index = np.where(index < 0, index + n, index)[()]
-    if np.any((index < 0) | (index >= n)):
-        raise UnsupportedError(f"a tuple of {n} items was indexed beyond its end\n  {where}")
-    return items[int(index)] if index.ndim == 0 else np.choose(index, items)
+    outside = (index < 0) | (index >= n)
+    if outside.any() and any_lane(outside if m is True else m & outside):
+        raise UnsupportedError(
+            f"{where[0]}: a tuple of {n} items is indexed beyond its end\n  {where[1]}"
+        )
+    index = np.clip(index, 0, n - 1)
+    result = items[int(index)] if index.ndim == 0 else items[0]
+    if index.ndim:
+        for k in range(1, n):
+            result = select(index == k, items[k], result)
+    return result
 
 
-def row(run: Any, arr: ArrayRef, index: tuple[Any, ...], m: Mask, site: int) -> ArrayRef:
+def row(run: Any, arr: Any, index: tuple[Any, ...], m: Mask, site: int) -> Any:
     """A view: each index is a value (drops its axis) or (start, stop, step) with None for gaps."""
     from .memory import _in_range
 
+    if isinstance(arr, SplitRef):
+        yes, no = split(m, arr.mask)
+        parts = [
+            row(run, part, index, mask, site) if mask is not False else None
+            for part, mask in ((arr.first, yes), (arr.second, no))
+        ]
+        return (
+            parts[1]
+            if parts[0] is None
+            else parts[0]
+            if parts[1] is None
+            else (SplitRef(arr.mask, parts[0], parts[1]))
+        )
     offset = arr.offset
     shape: list[Any] = []
     strides: list[Any] = []
@@ -191,6 +223,8 @@ def _slice(s: tuple[Any, Any, Any], n: Value) -> tuple[Value, Value, Value]:
     """start, length, step of a slice over n elements, with Python's clamping, for all lanes."""
     start, stop, step = s
     step = np.int64(1) if step is None else step.astype(I64)
+    if (step == 0).any():
+        raise UnsupportedError("the step of a slice is 0")
     upward = step > 0
     low, high = select(upward, np.int64(0), np.int64(-1)), select(upward, n, n - 1)
     start = select(upward, np.int64(0), n - 1) if start is None else _clamp(start, n, low, high)
@@ -206,8 +240,10 @@ def _clamp(i: Value, n: Value, low: Value, high: Value) -> Value:
     return np.minimum(np.maximum(i, low), high)
 
 
-def transposed(arr: ArrayRef) -> ArrayRef:
+def transposed(arr: Any) -> Any:
     """arr.T"""
+    if isinstance(arr, SplitRef):
+        return SplitRef(arr.mask, transposed(arr.first), transposed(arr.second))
     return ArrayRef(arr.root, arr.name, arr.offset, arr.shape[::-1], arr.strides[::-1])
 
 

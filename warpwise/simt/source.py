@@ -12,7 +12,6 @@ import ast
 import builtins
 import inspect
 import math
-import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -156,17 +155,21 @@ def source_of(fn: Callable[..., Any]) -> Source:
             "typed at a bare prompt.\n  Put the kernel into a file or a notebook cell."
         ) from None
     filename = inspect.getsourcefile(fn) or "<unknown>"
-    return _source(textwrap.dedent("".join(lines)), name, filename, max(first_line, 1))
+    return _source("".join(lines), name, filename, max(first_line, 1))
 
 
 def _source(text: str, name: str, filename: str, first_line: int) -> Source:
+    # A nested function is indented; lines of its own at column 0 (comments, strings) may not be.
+    indented = text[:1].isspace()
     try:
-        module = ast.parse(text)
+        module = ast.parse("if 1:\n" + text if indented else text)
     except SyntaxError as error:
-        raise SourceError(f"{name}: {error.msg} in line {error.lineno}") from None
-    for node in module.body:
+        line = (error.lineno or 1) + first_line - 1 - indented
+        raise SourceError(f"{name}: {error.msg} in line {line}") from None
+    found = module.body[0].body if indented and isinstance(module.body[0], ast.If) else module.body
+    for node in found:
         if isinstance(node, ast.FunctionDef) and node.name == name:
-            ast.increment_lineno(node, first_line - 1)
+            ast.increment_lineno(node, first_line - 1 - indented)
             return Source(name, filename, first_line, text, node)
         if isinstance(node, ast.AsyncFunctionDef) and node.name == name:
             raise SourceError(f"{name}: a kernel cannot be an async function.")

@@ -21,6 +21,7 @@ from typing import Any
 from . import typing
 from .errors import TypingError, UnsupportedError
 from .expressions import Expressions
+from .loops import rewrite
 from .program import MISSING, Lines, Program, Val, Var, describe, same_type
 from .runtime import livelock
 from .source import Scope, Source
@@ -28,7 +29,12 @@ from .typing import STATIC, ArrayType, TupleType, Type
 
 Env = dict[str, Var]
 _CONSTANT = re.compile(r"(bool|u?int\d+|float\d+|complex\d+|object|dtype|kernel|device)_")
+FUNCTION_EXITS = (ast.Return, ast.Raise, ast.Assert)
 RESERVED = frozenset({"rt", "m", "np", "None", "True", "False"})
+
+
+class _Again(Exception):
+    """Lower the function once more: another name has to be tracked."""
 
 
 @dataclass
@@ -66,8 +72,11 @@ class Function(Expressions):
         self.loops: list[Loop] = []
         self.occurrences = Counter(_names(source.tree))
         self.assigned = _assigned_in(source.tree)
-        self.parameters = [a.arg for a in source.tree.args.args]
+        self.parameters = parameters_of(source.tree)
+        self.tracked: list[str] = []  # names that some path reads without a value
+        self.once = _assigned_once(source.tree)
         self.local: list[frozenset[str]] = []
+        self.rewritten: dict[int, tuple[list[ast.stmt], ast.For]] = {}  # loops over items
         self.variables: dict[tuple[str, Type], str] = {}
         self.returns_early = _returns_early(source.tree)
 
@@ -75,11 +84,28 @@ class Function(Expressions):
 
     def lower(self, name: str, arguments: list[Val]) -> Type | None:
         """Generate `def name(rt, m, ...)`; returns the type of its result."""
+        while True:
+            try:
+                return self._lower(name, arguments)
+            except _Again:
+                self._start()
+
+    def _start(self) -> None:
+        """Forget everything but the names that are tracked."""
+        self.lines, self.depth, self.mask, self.env = [], 1, "m", {}
+        self.temporaries, self.segment, self.target_name = 0, None, ""
+        self.returned, self.loops, self.local, self.variables = [], [], [], {}
+        self.known_names = {}
+
+    def _lower(self, name: str, arguments: list[Val]) -> Type | None:
         tree = self.source.tree
         for kind, label in ((tree.args.vararg, "*args"), (tree.args.kwarg, "**kwargs")):
             if kind is not None:
                 self.fail(UnsupportedError, tree, f"a kernel cannot have {label}",
                           "Give each argument its own name.")  # fmt: skip
+        if tree.args.kwonlyargs:
+            self.fail(UnsupportedError, tree, "a kernel cannot have keyword-only parameters",
+                      "Take the * out of the parameter list.")  # fmt: skip
         passed = []
         for parameter, value in zip(self.parameters, arguments, strict=True):
             self.env[parameter] = Var(value.type, value.const if value.static else MISSING)
@@ -90,6 +116,7 @@ class Function(Expressions):
         fresh = [v for v in dict.fromkeys(self.variables.values()) if v not in passed]
         for start in range(0, len(fresh), 8):
             header.append("    " + " = ".join(fresh[start : start + 8]) + " = None")
+        header += [f"    {self.assigned_mask(tracked)} = False" for tracked in self.tracked]
         if self.returns_early:
             header.append("    value_returned = None")
             header.append("    lanes_gone = False")
@@ -121,6 +148,21 @@ class Function(Expressions):
     def is_local(self, name: str) -> bool:
         return name in self.assigned or name in self.parameters
 
+    def track(self, name: str) -> None:
+        """Keep the lanes that have assigned this name; starts the function over at the first."""
+        if name not in self.tracked:
+            self.tracked.append(name)
+            raise _Again
+
+    def assigned_mask(self, name: str) -> str:
+        return f"assigned_{self.tracked.index(name)}"
+
+    def note_assigned(self, name: str) -> None:
+        """After an assignment: these lanes have a value now."""
+        if name in self.tracked:
+            lanes = self.assigned_mask(name)
+            self.emit(f"{lanes} = both({lanes}, {self.mask})")
+
     def variable(self, name: str, kind: Type) -> str:
         """The generated variable of a name for one type."""
         key = (name, kind)
@@ -147,9 +189,11 @@ class Function(Expressions):
                 self.depth = depth
                 self.local.pop()
                 return None
-            if isinstance(statement, (ast.If, ast.For, ast.While)):
+            if isinstance(statement, (ast.If, ast.For, ast.While, ast.Assert)):
                 self.segment = None
             if at + 1 < len(body) and _may_leave(statement):
+                # Back to the suite's own depth: a long row of guards does not nest.
+                self.depth = depth
                 self.emit(f"if {self.mask} is not False:")
                 self.depth += 1
         self.depth = depth
@@ -261,6 +305,9 @@ class Function(Expressions):
         variable = self.variable(name, value.type)
         self.env[name] = Var(value.type)
         self.emit(f"{variable} = {self.blended(name, value.code, variable)}")
+        self.note_assigned(name)
+        if value.known and name in self.once:
+            self.known_names[name] = value.const
 
     def blended(self, name: str, code: str, variable: str) -> str:
         """The new value of a variable, keeping the old one for lanes outside the mask."""
@@ -271,12 +318,21 @@ class Function(Expressions):
     def unpack(self, target: ast.Tuple | ast.List, value: Val, node: ast.AST) -> None:
         if not isinstance(value.type, TupleType) and not isinstance(value.const, tuple):
             self.fail(TypingError, node, f"{describe(value.type)} cannot be unpacked")
+        # Evaluate the whole right side first: `a, b = b, a` must swap.
         if not value.static and not value.known and not value.code.isidentifier():
-            # Evaluate the whole right side first: `a, b = b, a` must swap.
             name = self.temporary()
             self.emit(f"{name} = {value.code}")
             value = Val(name, value.type)
         items = self.items(value)
+        if value.static:
+            copies = []
+            for item in items:
+                if not item.static and not item.known:
+                    name = self.temporary()
+                    self.emit(f"{name} = {item.code}")
+                    item = Val(name, item.type)
+                copies.append(item)
+            items = copies
         if len(items) != len(target.elts):
             self.fail(
                 TypingError, node, f"{len(items)} values for {len(target.elts)} names",
@@ -301,8 +357,7 @@ class Function(Expressions):
             self.fail(
                 UnsupportedError, target,
                 f"a whole part of {name} cannot be assigned at once",
-                f"{name} has {array.type.ndim} dimensions: give {array.type.ndim} indices and "
-                "loop over the rest.",
+                f"Give an index for each dimension ({array.type.ndim}) and loop over the rest.",
             )  # fmt: skip
         return array, parts
 
@@ -346,6 +401,34 @@ class Function(Expressions):
             self.emit(f"rt.leave({self.mask})")
         self.emit(f"{self.mask} = False")
         return False
+
+    def do_Raise(self, node: ast.Raise) -> bool:
+        """The lanes that come here are reported and stop."""
+        text = "" if node.exc is None else ast.unparse(node.exc)
+        self._report(node, text)
+        return False
+
+    def do_Assert(self, node: ast.Assert) -> None:
+        """assert test, message: lanes for which it does not hold are reported and stop."""
+        test = ast.UnaryOp(ast.Not(), node.test)
+        message = [] if node.msg is None else [node.msg]
+        call = ast.Call(ast.Name("AssertionError", ast.Load()), message, [])
+        stop = ast.If(test, [ast.Raise(call, None)], [])
+        for made in ast.walk(stop):
+            if not hasattr(made, "lineno"):
+                ast.copy_location(made, node)
+        self.do_If(stop)
+
+    def _report(self, node: ast.AST, text: str) -> None:
+        if not self.is_kernel:
+            self.fail(UnsupportedError, node, "a device function cannot raise",
+                      "Return a value that tells the kernel, and raise there.")  # fmt: skip
+        site = self.site(node, text, "raise")
+        self.emit(f"rt.raised({site}, {self.mask})")
+        if self.loops:
+            self.emit(f"lanes_gone = both(lanes_gone, {self.mask})")
+        self.emit(f"rt.leave({self.mask})")
+        self.emit(f"{self.mask} = False")
 
     def do_Break(self, node: ast.Break) -> bool:
         loop = self.loops[-1]
@@ -528,7 +611,7 @@ class Function(Expressions):
         for edge in loop.breaks:
             self.move(edge, self.env)
         self.lines.append(done.lines)
-        if _has(node, ast.Return):
+        if any(_has(node, kind) for kind in FUNCTION_EXITS):
             self.emit(f"{self.mask} = minus({self.mask}, lanes_gone)")
         return True
 
@@ -560,6 +643,8 @@ class Function(Expressions):
         return self.finish_loop(node, loop, lines)
 
     def do_For(self, node: ast.For) -> bool:
+        if not self._over_range(node):
+            return self._over_items(node)
         bounds = self.range_bounds(node)
         kind = bounds[0].type
         mask, lanes = self.temporary("m"), self.temporary("lanes")
@@ -578,6 +663,9 @@ class Function(Expressions):
             private = _count_names(node, name) == self.occurrences[name]
             code = value if private else f"assign({mask}, {value}, {variable}, m)"
             self.emit(f"{variable} = {code}")
+            if name in self.tracked:
+                lanes_set = self.assigned_mask(name)
+                self.emit(f"{lanes_set} = both({lanes_set}, {mask})")
 
         lines, loop = self.loop(node, mask, test)
         indent = "    " * (self.depth + 1)
@@ -588,13 +676,51 @@ class Function(Expressions):
         self.emit(f"for {value} in {lanes}:")
         return self.finish_loop(node, loop, lines)
 
+    def _over_range(self, node: ast.For) -> bool:
+        return isinstance(node.iter, ast.Call) and self.expression(node.iter.func).const is range
+
+    def _over_items(self, node: ast.For) -> bool:
+        """A loop over an array, a tuple, enumerate() or zip(), as one over range()."""
+        call = node.iter
+        overs = [call]
+        if isinstance(call, ast.Call):
+            builtin = self.expression(call.func).const
+            counts = {enumerate: (1, 2), zip: tuple(range(1, 9))}.get(builtin, ())
+            if len(call.args) not in counts or call.keywords:
+                self.fail(
+                    UnsupportedError, node,
+                    "a loop in a kernel runs over range(...), an array or a tuple",
+                    "Write `for i in range(n)` and use i as the index.",
+                )  # fmt: skip
+            overs = call.args[:1] if builtin is enumerate else call.args
+        for over in overs:
+            if isinstance(over, ast.Name):  # anything else is held in a variable first
+                value = self.expression(over)
+                if not isinstance(value.type, (ArrayType, TupleType)):
+                    self.fail(
+                        TypingError, node, f"{describe(value.type)} cannot be looped over",
+                        "Write `for i in range(n)`.",
+                    )  # fmt: skip
+        key = id(node)
+        if key not in self.rewritten:
+            before, loop = rewrite(node, len(self.rewritten))
+            for statement in (*before, loop):
+                self.occurrences.update(
+                    n for n in _names(statement) if n.startswith(("k__", "x__"))
+                )
+                self.assigned |= {
+                    n for n in _assigned_in(statement) if n.startswith(("k__", "x__"))
+                }
+            self.rewritten[key] = before, loop
+        before, loop = self.rewritten[key]
+        for statement in before:
+            self.statement(statement)
+        return self.do_For(loop)
+
     def range_bounds(self, node: ast.For) -> list[Val]:
         """start, stop, step of `for name in range(...)`, in the type of the loop variable."""
         call = node.iter
-        is_range = isinstance(call, ast.Call) and self.expression(call.func).const is range
-        if not is_range or not isinstance(call, ast.Call):
-            self.fail(UnsupportedError, node, "a loop in a kernel runs over range(...)",
-                      "Write `for i in range(n)` and use i as the index.")  # fmt: skip
+        assert isinstance(call, ast.Call)
         if not isinstance(node.target, ast.Name):
             self.fail(UnsupportedError, node, "the loop over range() has one variable")
         if call.keywords or not 1 <= len(call.args) <= 3:
@@ -621,7 +747,15 @@ def specialise(
 ) -> tuple[str, Type | None]:
     """Generate a device function for these argument types; its name and result type."""
     program = caller.program
-    key = (id(device), tuple((v.type, id(v.const) if v.static else None) for v in args))
+    for value in args:
+        if value.static and isinstance(value.const, tuple):
+            if any(not item.static for item in value.const):
+                caller.fail(
+                    UnsupportedError, node,
+                    "a tuple that mixes numbers with functions or types cannot be passed",
+                    "Pass its items one by one.",
+                )  # fmt: skip
+    key = (id(device), tuple((v.type, _static_key(program, v)) for v in args))
     if key in program.specialised:
         return program.specialised[key]
     if key in program.in_progress:
@@ -632,6 +766,7 @@ def specialise(
     program.in_progress.append(key)
     result: Type | None = None
     name = program.fresh(f"device_{device.source.name}")
+    program.kept.append(device)
     while True:
         function = Function(program, device.source, device.scope, kernel=False, result=result)
         found = function.lower(name, args)
@@ -642,6 +777,29 @@ def specialise(
     program.in_progress.remove(key)
     program.specialised[key] = (name, found)
     return program.specialised[key]
+
+
+def _static_key(program: Program, value: Val) -> Any:
+    """What tells one static argument from another; its object is kept, so that its id stays its."""
+    if not value.static:
+        return None
+    if isinstance(value.const, tuple):
+        return tuple(_static_key(program, item) for item in value.const)
+    program.kept.append(value.const)
+    return id(value.const)
+
+
+def parameters_of(tree: ast.FunctionDef) -> list[str]:
+    """Names of the positional parameters."""
+    return [a.arg for a in (*tree.args.posonlyargs, *tree.args.args)]
+
+
+def _assigned_once(tree: ast.FunctionDef) -> set[str]:
+    """Names with one assignment in the whole function, in its outermost suite."""
+    stores = Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name)
+                     and isinstance(n.ctx, ast.Store))  # fmt: skip
+    top = {name for statement in tree.body for name in _targets(statement)}
+    return {name for name in top if stores[name] == 1} - set(parameters_of(tree))
 
 
 def _names(node: ast.AST) -> Iterator[str]:
@@ -710,25 +868,26 @@ def _has(node: ast.AST, kind: type[ast.AST]) -> bool:
 def _may_leave(statement: ast.stmt) -> bool:
     """Whether lanes may be gone after this statement."""
     if isinstance(statement, (ast.For, ast.While)):
-        return _has(statement, ast.Return)
+        return any(_has(statement, kind) for kind in FUNCTION_EXITS)
+    if isinstance(statement, ast.Assert):
+        return True
     return isinstance(statement, ast.If) and _may_leave_body(statement)
 
 
 def _may_leave_body(node: ast.AST) -> bool:
-    return any(_has(node, kind) for kind in (ast.Return, ast.Break, ast.Continue))
+    return any(_has(node, kind) for kind in (*FUNCTION_EXITS, ast.Break, ast.Continue))
 
 
 def _returns_early(tree: ast.FunctionDef) -> bool:
     """Whether a return stands anywhere but at the very end of the function."""
     last = tree.body[-1]
-    return any(isinstance(n, ast.Return) and n is not last for n in ast.walk(tree))
+    leaving = (ast.Return, ast.Raise, ast.Assert)
+    return any(isinstance(n, leaving) and n is not last for n in ast.walk(tree))
 
 
 _STATEMENTS = {
     "Try": ("try", "Check the condition with if."),
     "With": ("with", ""),
-    "Raise": ("raise", "Write an error code into an array instead."),
-    "Assert": ("assert", "Write the outcome of the test into an array instead."),
     "FunctionDef": ("a function inside a kernel", "Define it outside, with "
                     "@cuda.jit(device=True)."),
     "AsyncFunctionDef": ("an async function", ""),

@@ -52,7 +52,7 @@ class StaticType:
     """The one type of everything that is known while lowering."""
 
     def __str__(self) -> str:
-        return "a compile-time object"
+        return "no number"
 
 
 STATIC = StaticType()
@@ -159,7 +159,7 @@ def type_of_constant(value: Any) -> Type:
     if isinstance(value, int):
         if -(2**63) <= value < 2**63:
             return types.int64
-        if value < 2**64:
+        if 0 <= value < 2**64:
             return types.uint64
         raise NoSignature(f"the integer {value} does not fit into 64 bits")
     if isinstance(value, float):

@@ -125,29 +125,52 @@ def minus(a: Mask, b: Mask) -> Mask:
     return left if left.any() else False
 
 
+class SplitRef:
+    """An array that is one thing for some lanes and another for the rest."""
+
+    __slots__ = ("first", "mask", "name", "second")
+
+    def __init__(self, mask: Any, first: Any, second: Any) -> None:
+        self.mask = mask
+        self.first = first
+        self.second = second
+        self.name = first.name
+
+    @property
+    def ndim(self) -> int:
+        return int(self.first.ndim)
+
+    @property
+    def shape(self) -> tuple[Value, ...]:
+        pairs = zip(self.first.shape, self.second.shape, strict=True)
+        return tuple(np.where(self.mask, a, b) for a, b in pairs)
+
+    @property
+    def strides(self) -> tuple[Any, ...]:
+        pairs = zip(self.first.strides, self.second.strides, strict=True)
+        return tuple(np.where(self.mask, a, b) for a, b in pairs)
+
+    @property
+    def size(self) -> Value:
+        return np.where(self.mask, self.first.size, self.second.size)
+
+
 def blend(m: Mask, new: Value, old: Value) -> Value:
     """Assignment under a mask: lanes outside `m` keep their old value."""
     if m is True:
         return new
-    if isinstance(new, ArrayRef):
-        return _blend_views(m, new, old)
+    if isinstance(new, (ArrayRef, SplitRef)):
+        return new if new is old else SplitRef(m, new, old)
     return np.where(m, new, old)
-
-
-def _blend_views(m: Mask, new: ArrayRef, old: ArrayRef) -> ArrayRef:
-    if new.root is not old.root or new.strides != old.strides:
-        raise ValueError("two different arrays")
-    shape = tuple(
-        a if a is b else np.where(m, a, b) for a, b in zip(new.shape, old.shape, strict=True)
-    )
-    return ArrayRef(new.root, new.name, np.where(m, new.offset, old.offset), shape, new.strides)
 
 
 def select(condition: Value, a: Value, b: Value) -> Value:
     """a where the condition holds, else b; both were already computed."""
     if condition.ndim == 0:
         return a if condition else b
-    return np.where(condition, a, b)
+    if isinstance(a, tuple):
+        return tuple(select(condition, x, y) for x, y in zip(a, b, strict=True))
+    return blend(condition, a, b)
 
 
 def any_lane(m: Mask) -> bool:
