@@ -20,7 +20,7 @@ def barrier(run: Any, m: Mask, site: int) -> None:
 
 def _check(run: Any, m: Mask, site: int) -> None:
     """Raise when some threads of a block are here and others go on elsewhere."""
-    threads = run.threads_per_block
+    threads = run.lanes[1]
     arrived = np.broadcast_to(m, (m.shape[0] if m.ndim else 1, threads))
     missing = ~arrived if run.exited is False else ~arrived & ~run.exited
     missing = np.broadcast_to(missing, (max(missing.shape[0], arrived.shape[0]), threads))

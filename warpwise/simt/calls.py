@@ -330,7 +330,8 @@ def _lower_device(fl: Expressions, node: ast.Call, device: Any, name: str) -> Va
     generated, result = specialise(fl, node, device, ordered)
     passed = "".join(f", {value.code}" for value in ordered if not value.static)
     out = fl.temporary("r")
-    fl.emit(f"{out} = {generated}(rt, {fl.mask}{passed})")
+    waits = "yield from " if fl.program.serial else ""
+    fl.emit(f"{out} = {waits}{generated}(rt, {fl.mask}{passed})")
     if result is None:
         return Val("None", typing.STATIC, None)
     value = Val(out, result)

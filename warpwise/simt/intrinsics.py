@@ -159,7 +159,11 @@ def _const_array(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
 
 def _barrier(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     expect(fl, node, args, "syncthreads", 0)
-    fl.emit(f"barrier(rt, {fl.mask}, {fl.site(node, 'syncthreads', 'barrier')})")
+    site = fl.site(node, "syncthreads", "barrier")
+    if fl.program.serial:
+        fl.emit(f"yield (None, None, {fl.mask})")
+    else:
+        fl.emit(f"barrier(rt, {fl.mask}, {site})")
     return NOTHING
 
 
@@ -169,7 +173,10 @@ def _barrier_with(mode: str) -> Handler:
         predicate = fl.truth(args[0], node)
         site = fl.site(node, f"syncthreads_{mode}", "barrier")
         out = fl.temporary()
-        fl.emit(f"{out} = barrier_vote(rt, {mode!r}, {predicate.code}, {fl.mask}, {site})")
+        if fl.program.serial:
+            fl.emit(f"{out} = yield ({mode!r}, {predicate.code}, {fl.mask})")
+        else:
+            fl.emit(f"{out} = barrier_vote(rt, {mode!r}, {predicate.code}, {fl.mask}, {site})")
         return Val(out, types.int32)
 
     return lower

@@ -27,6 +27,8 @@ from .source import LiveScope, Scope, Source, TextScope, functions_in, source_of
 from .statements import Function, parameters_of
 from .typing import STATIC, ArrayType, Type
 
+ORDERS = ("lockstep", "warp-serial")
+
 
 class DeviceFunction:
     """A function under `@cuda.jit(device=True)`: called by kernels, never launched."""
@@ -91,7 +93,7 @@ class Kernel:
         self.signatures = tuple(signatures)
         self.name = source.name
         self.parameters = parameters_of(source.tree)
-        self._programs: dict[tuple[tuple[Type, ...], bool], Program] = {}
+        self._programs: dict[tuple[tuple[Type, ...], bool, bool], Program] = {}
         self.__name__ = source.name
         self.__qualname__ = source.name
         self.__doc__ = ast.get_docstring(source.tree)
@@ -155,11 +157,14 @@ class Kernel:
 
     # -- lowering ----------------------------------------------------------------
 
-    def program(self, kinds: tuple[Type, ...], counted: bool = False) -> Program:
-        """The generated program for these argument types, with or without counting."""
-        found = self._programs.get((kinds, counted))
+    def program(
+        self, kinds: tuple[Type, ...], counted: bool = False, serial: bool = False
+    ) -> Program:
+        """The generated program for these argument types: plain, counting, or one that waits at
+        barriers."""
+        found = self._programs.get((kinds, counted, serial))
         if found is None:
-            found = Program(self.name, counted=counted)
+            found = Program(self.name, counted=counted, serial=serial)
             entry = found.fresh(f"kernel_{self.name}")
             function = Function(found, self.source, self.scope, kernel=True)
             values = [Val(name, kind, None) if kind is STATIC else Val(name, kind)
@@ -173,7 +178,7 @@ class Kernel:
                     "simulator.\n  Split it with device functions, or turn a long elif chain into "
                     "a loop over a table."
                 ) from None
-            self._programs[kinds, counted] = found
+            self._programs[kinds, counted, serial] = found
         return found
 
     def generated(self, *args: Any) -> str:
@@ -221,16 +226,27 @@ class Kernel:
         args: Sequence[Any],
         observers: Sequence[Observer] = (),
         sharedmem: int = 0,
+        order: str = "lockstep",
+        seed: int = 0,
     ) -> Run:
-        """Launch with observers; returns the finished run."""
+        """Launch with observers; returns the finished run.
+
+        order: "lockstep", or "warp-serial": each warp runs alone to the next barrier, in an order
+        drawn from the seed, so that a race shows as a wrong value.  Observers need lockstep.
+        """
+        if order not in ORDERS:
+            raise ValueError(f"order is {order!r}; it can be {' or '.join(ORDERS)}")
+        serial = order == "warp-serial"
+        if serial and observers:
+            raise ValueError("observers listen to runs in lockstep only")
         launch = self.configure(grid, block, 0, sharedmem)
         try:
             arguments = self.bind(args)
             counted = any(getattr(observer, "needs_counts", False) for observer in observers)
-            program = self.program(tuple(a.kind for a in arguments), counted)
+            program = self.program(tuple(a.kind for a in arguments), counted, serial)
             values = {a.name: a.value for a in arguments if a.kind is not STATIC}
             run = Run(program, launch.grid, launch.block, values, observers, launch.sharedmem)
-            run.execute()
+            run.execute(seed if serial else None)
         except SimtError:
             raise
         except typing.NoSignature as error:
@@ -274,11 +290,17 @@ class Launch:
 
 
 def run(
-    kernel: Any, grid: Any, block: Any, args: Sequence[Any],
-    observers: Sequence[Observer] = (), seed: int = 0,
-) -> Run:  # fmt: skip
-    """Launch a kernel in the simulator with observers, whatever backend it was made for."""
-    return as_kernel(kernel).run(grid, block, args, observers)
+    kernel: Any,
+    grid: Any,
+    block: Any,
+    args: Sequence[Any],
+    observers: Sequence[Observer] = (),
+    sharedmem: int = 0,
+    order: str = "lockstep",
+    seed: int = 0,
+) -> Run:
+    """Launch a kernel in the simulator, whatever backend it was made for; see Kernel.run."""
+    return as_kernel(kernel).run(grid, block, args, observers, sharedmem, order, seed)
 
 
 def as_kernel(value: Any) -> Kernel:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from . import errors
+from . import errors, serial
 from .errors import KernelRaisedError, LaunchError, SimtError, UnassignedError
 from .program import Program
 from .values import ArrayRef, Mask, Value, both
@@ -76,7 +76,9 @@ class _Fault:
     shape: tuple[int, ...]
     thread: int  # linear over the launch
     count: int = 0
-    here: Any = field(default=None)
+    here: dict[int, Any] = field(
+        default_factory=dict
+    )  # by first thread, of lanes that ran together
 
 
 class Run:
@@ -105,9 +107,12 @@ class Run:
         self.threads = self.threads_per_block * self.blocks
         self.first_block = 0
         self.blocks_here = 0
+        self.width = self.threads_per_block  # lanes of a block that run together
+        self.first_thread = 0
         self.chunk_blocks = 1
         self.exited: Mask = False  # lanes that have returned from the kernel
-        self.allocations: dict[Any, Any] = {}  # shared and local arrays of the chunk
+        self.allocations: dict[Any, Any] = {}  # shared arrays of the chunk
+        self.local: dict[Any, Any] = {}  # local arrays of the lanes that run together
         self._faults: dict[int, _Fault] = {}
         self._raised: dict[int, tuple[int, int]] = {}
         self._printed = 0
@@ -136,7 +141,7 @@ class Run:
     def _enter(self, first: int, count: int) -> None:
         self.first_block, self.blocks_here = first, count
         self.exited = False
-        self.allocations = {}
+        self.allocations, self.local = {}, {}
         self.block_rows = np.arange(count, dtype=np.int64).reshape(count, 1)
         linear = np.arange(first, first + count, dtype=np.int64).reshape(count, 1)
         self._axes("blockIdx", linear, self.grid)
@@ -162,16 +167,21 @@ class Run:
 
     @property
     def lanes(self) -> tuple[int, int]:
-        """(blocks, threads) of the chunk that is running."""
-        return self.blocks_here, self.threads_per_block
+        """(blocks, threads) that run together: of the chunk, or of one warp of each block."""
+        return self.blocks_here, self.width
+
+    def thread_number(self, lane: int) -> int:
+        """Linear number in the launch of a linear lane of those that run together."""
+        row, column = divmod(lane, self.width)
+        return (self.first_block + row) * self.threads_per_block + self.first_thread + column
 
     def block_index(self, row: int) -> Dim3:
         """blockIdx of a row of the chunk."""
         return unravel(self.first_block + row, self.grid)
 
     def thread_index(self, thread: int) -> Dim3:
-        """threadIdx of a linear thread number."""
-        return unravel(thread, self.block)
+        """threadIdx of a lane's column."""
+        return unravel(self.first_thread + thread, self.block)
 
     def segment(self, number: int, m: Mask) -> None:
         """Lanes enter a straight piece of the source (counted programs only)."""
@@ -194,8 +204,8 @@ class Run:
 
     # -- running ---------------------------------------------------------------
 
-    def execute(self) -> None:
-        """Run every block; raises the first SimtError."""
+    def execute(self, seed: int | None = None) -> None:
+        """Run every block; raises the first SimtError.  With a seed, warp by warp."""
         entry = self.program.entry
         assert entry is not None
         values = self.arguments.values()
@@ -209,7 +219,10 @@ class Run:
                 for observer in self.observers:
                     observer.begin_chunk(self)
                 try:
-                    entry(self, True, *values)
+                    if seed is None:
+                        entry(self, True, *values)
+                    else:
+                        serial.run_warps(self, entry, values, seed + first)
                 except SimtError:
                     self._raise_faults()
                     raise
@@ -224,23 +237,22 @@ class Run:
 
     def _end_chunk(self) -> None:
         for fault in self._faults.values():
-            if fault.here is not None:
-                fault.count += int(np.broadcast_to(fault.here, self.lanes).sum())
-                fault.here = None
+            fault.count += sum(int(lanes.sum()) for lanes in fault.here.values())
+            fault.here = {}
 
     def out_of_bounds(self, site: int, arr: ArrayRef, index: tuple[Value, ...], bad: Value) -> None:
         """Remember lanes with a bad index."""
         bad = np.broadcast_to(bad, self.lanes)
         lane = int(np.argmax(bad))
-        thread = self.first_block * self.threads_per_block + lane
+        thread = self.thread_number(lane)
         fault = self._faults.get(site)
         if fault is None or (fault.count == 0 and thread < fault.thread):
             at = np.unravel_index(lane, self.lanes)
-            here = None if fault is None else fault.here
+            here = {} if fault is None else fault.here
             self._faults[site] = fault = _Fault(
                 arr, _at(index, at, self.lanes), _at(arr.shape, at, self.lanes), thread, 0, here
             )
-        fault.here = bad if fault.here is None else fault.here | bad
+        fault.here[self.first_thread] = bad | fault.here.get(self.first_thread, False)
 
     def _raise_faults(self) -> None:
         self._end_chunk()
@@ -262,7 +274,7 @@ class Run:
     def raised(self, site: int, m: Mask) -> None:
         """Lanes ran into `raise` or a failing `assert`."""
         chosen = np.flatnonzero(np.broadcast_to(m, self.lanes))
-        first = int(chosen[0]) + self.first_block * self.threads_per_block
+        first = self.thread_number(int(chosen[0]))
         count, known = self._raised.get(site, (0, first))
         self._raised[site] = count + len(chosen), min(first, known)
 
@@ -270,7 +282,7 @@ class Run:
         """Lanes read a variable that has no value for them."""
         place = self.program.sites[site]
         chosen = np.flatnonzero(np.broadcast_to(missing, self.lanes))
-        block, thread = divmod(int(chosen[0]), self.threads_per_block)
+        block, thread = divmod(int(chosen[0]), self.width)
         text = (
             f"{place.function}: {name} is read, but this thread's path has given it no value\n"
             f"  block {self.block_index(block)}, thread {self.thread_index(thread)}"

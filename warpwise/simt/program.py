@@ -88,6 +88,7 @@ class Program:
     names: set[str] = field(default_factory=set)
     kept: list[Any] = field(default_factory=list)  # objects whose id() stands in a key
     types: dict[str, set[tuple[str, Type]]] = field(default_factory=dict)
+    serial: bool = False  # whether functions are generators that wait at barriers
     counted: bool = False  # whether the source reports segments and branches to observers
     segments: list[list[tuple[str, int, str]]] = field(default_factory=list)
     shared_bytes: dict[Any, int] = field(default_factory=dict)

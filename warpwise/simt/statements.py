@@ -125,6 +125,8 @@ class Function(Expressions):
                 TypingError, tree, f"{self.source.name} returns a value on some paths only",
                 "Return a value at the end, too.",
             )  # fmt: skip
+        if self.program.serial:
+            header.append("    if False: yield")  # a generator, also without a barrier
         if self.returns_early:
             self.emit("return value_returned")
         elif not self.lines:

@@ -42,13 +42,14 @@ def local_array(run: Any, place: int, shape: tuple[int, ...], dtype: Any, name: 
 def _allocate(
     run: Any, place: int, shape: tuple[int, ...], dtype: Any, name: str, space: str
 ) -> ArrayRef:
-    found: ArrayRef | None = run.allocations.get(place)
+    owned = run.local if space == "local" else run.allocations
+    found: ArrayRef | None = owned.get(place)
     if found is None:
         n = int(np.prod(shape))
         blocks, threads = run.lanes
         buf = np.empty(n * (blocks if space == "shared" else blocks * threads), dtype)
         poison(buf)
-        found = run.allocations[place] = _reference(buf, shape, name, space)
+        found = owned[place] = _reference(buf, shape, name, space)
         run.allocated(place, found)
     return found
 

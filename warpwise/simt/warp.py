@@ -17,7 +17,7 @@ LANE = np.arange(32)
 
 def _warps(run: Any, value: Value, fill: Any = 0) -> Any:
     """(rows, warps, 32) of a value; rows is 1 when all blocks agree."""
-    threads = run.threads_per_block
+    threads = run.lanes[1]
     value = np.asarray(value)
     rows = value.shape[0] if value.ndim == 2 else 1
     full = np.broadcast_to(value, (rows, threads))
@@ -29,7 +29,7 @@ def _warps(run: Any, value: Value, fill: Any = 0) -> Any:
 
 def _lanes(run: Any, warps: Any) -> Value:
     """Back to (rows, threads); a scalar when there is one lane only."""
-    flat = warps.reshape(warps.shape[0], -1)[:, : run.threads_per_block]
+    flat = warps.reshape(warps.shape[0], -1)[:, : run.lanes[1]]
     return flat if flat.size > 1 else flat.reshape(-1)[0]
 
 
