@@ -226,6 +226,17 @@ def test_float64_creeps_in_through_a_python_float() -> None:
     x = np.zeros(32, np.float32)
     assert of(text, 1, 32, x, np.float32(2)).flops == {"float32": 64}
     assert of(text, 1, 32, x, 2.0).flops == {"float64": 64}
+    text = "@cuda.jit\ndef k(x, n):\n    i = cuda.grid(1)\n    x[i] = 2.0 * x[i] + n\n"
+    notes = [note.text for note in of(text, 1, 32, x, 3).notes]
+    assert notes == [
+        "k, line 6: `*` is computed in float64, since the number 2.0 is float64. "
+        "Write float32(2.0)."
+    ]
+    text = text.replace("2.0 * x[i] + n", "x[i] * n")
+    assert [note.text for note in of(text, 1, 32, x, 3).notes] == [
+        "k, line 6: `*` is computed in float64, since Numba makes float64 of float32 and int64. "
+        "Convert the integer: float32(...)."
+    ]
 
 
 def test_unique_sectors_show_what_a_cache_could_save() -> None:

@@ -119,7 +119,7 @@ class Report:
     lane_efficiency: float  # smsp__thread_inst_executed_per_inst_executed.ratio / 32
     unique_sectors: dict[str, int]  # per array: what a perfect cache would move, once
     unique_sectors_per_block: dict[str, int]  # ... once per block, summed over blocks
-    notes: list[Note]
+    notes: list[Note]  # of the launch and of the program, such as float64 that crept in
     label: str = "counted"
 
     @property
@@ -156,6 +156,7 @@ class Report:
         if self.worst is not None:
             line, why = self.worst
             yield f"  look at line {line.number}: {why}"
+        yield from (f"  note: {note.text}" for note in self.notes)
 
     def _totals(self) -> Iterable[tuple[str, str]]:
         for name, traffic in (("global loads", self.loads), ("global stores", self.stores)):
@@ -189,6 +190,7 @@ class Report:
         if self.worst is not None:
             line, why = self.worst
             worst = f"<p>Look at line {line.number}: {escape(why)}</p>"
+        worst += "".join(f"<p>{escape(note.text)}</p>" for note in self.notes)
         title = escape(f"{self.kernel}[{_dims(self.grid)}, {_dims(self.block)}]")
         return (
             f"<div><b>{title}</b> <span style='opacity:.6'>{self.label}</span>"
@@ -293,7 +295,7 @@ def build(kernel: Kernel, counters: Counters, run: Run) -> Report:
     report = Report(
         kernel.name, run.grid, run.block, lines.sorted(), Traffic(), Traffic(), SharedTraffic(),
         Atomics(), Branches(), dict(total), 0, _lane_efficiency(counters, run),
-        counters.unique, counters.unique_per_block, run.notes,
+        counters.unique, counters.unique_per_block, run.notes + run.program.lints,
     )  # fmt: skip
     for line in report.lines:
         for name in ("loads", "stores", "shared", "atomics", "branches"):

@@ -18,7 +18,7 @@ from numba.core import types
 
 from . import ops, typing
 from .errors import SimtError, TypingError, UnsupportedError, at_line
-from .program import MISSING, STATIC, Lines, Program, Site, Val, Var, describe
+from .program import MISSING, STATIC, Lines, Note, Program, Site, Val, Var, describe
 from .source import Scope, Source
 from .symbols import Symbol, as_symbol, is_cuda_module
 from .typing import ArrayType, NoSignature, TupleType, Type
@@ -293,6 +293,7 @@ class Expressions:
         signature = self.resolve(function, infix, [left, right], node)
         a = self.cast(left, signature.args[0], node)
         b = self.cast(right, signature.args[1], node)
+        self.lint_float64(infix, left, right, signature.result, node)
         if typing.is_integer(signature.result):
             # NumPy would make float64 of int64 and uint64; the compiler computes in the result's
             # type.  Only an exponent and the distance of a shift keep their own.
@@ -313,6 +314,31 @@ class Expressions:
                     signature.result,
                 )
         return Val(code, signature.result)
+
+    def lint_float64(self, infix: str, left: Val, right: Val, result: Type, node: ast.AST) -> None:
+        """Note float32 arithmetic that a literal or an integer makes float64.
+
+        Consumer GPUs do float64 at 1/64 of the float32 rate (CUDA C++ Best Practices Guide, table
+        of arithmetic throughput, compute capability 8.6 and 12.0).
+        """
+        small = (types.float32, types.float16)
+        if result != types.float64 or (left.type in small) == (right.type in small):
+            return
+        wide, narrow = (right, left) if left.type in small else (left, right)
+        if wide.known:
+            why = f"the number {wide.const} is {wide.type}"
+            mend = f"Write {narrow.type}({wide.const})."
+        elif typing.is_integer(wide.type):
+            why = f"Numba makes float64 of {narrow.type} and {wide.type}"
+            mend = f"Convert the integer: {narrow.type}(...)."
+        else:
+            return
+        line = getattr(node, "lineno", 0)
+        where = f"{self.source.name}, line {line}"
+        text = f"{where}: `{infix}` is computed in float64, since {why}. {mend}"
+        note = Note("float64", line, text)
+        if note not in self.program.lints:
+            self.program.lints.append(note)
 
     def no_function(self, value: Val, node: ast.AST) -> None:
         """Refuse `cuda.grid` where `cuda.grid(1)` was meant."""

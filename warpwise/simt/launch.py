@@ -16,7 +16,7 @@ import numpy as np
 
 from . import errors, serial
 from .errors import KernelRaisedError, LaunchError, SimtError, UnassignedError
-from .program import Program
+from .program import Note, Program
 from .values import ArrayRef, Mask, Value, both
 
 LANES = 32768
@@ -34,16 +34,6 @@ Dim3 = tuple[int, int, int]
 
 class KernelNote(UserWarning):
     """Something about a launch worth knowing that is not an error."""
-
-
-@dataclass(frozen=True)
-class Note:
-    """`kind` is "negative_index", "launch_dimension", "mask_without_caller" or "inactive_source";
-    `text` is a finished sentence."""
-
-    kind: str
-    line: int
-    text: str
 
 
 class Observer(Protocol):

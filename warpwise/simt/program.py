@@ -69,6 +69,19 @@ class Site:
     space: str = "global"
 
 
+@dataclass(frozen=True)
+class Note:
+    """Something worth knowing that is not an error; `text` is a finished sentence.
+
+    Of a launch: "negative_index", "launch_dimension", "mask_without_caller", "inactive_source".
+    Of the compiled program: "float64", arithmetic that is wider than its operands.
+    """
+
+    kind: str
+    line: int
+    text: str
+
+
 @dataclass
 class Program:
     """Collects the generated functions.  `entry` is filled when the source is compiled.
@@ -86,6 +99,7 @@ class Program:
     specialised: dict[Any, tuple[str, Type]] = field(default_factory=dict)
     in_progress: list[Any] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
+    lints: list[Note] = field(default_factory=list)
     kept: list[Any] = field(default_factory=list)  # objects whose id() stands in a key
     types: dict[str, set[tuple[str, Type]]] = field(default_factory=dict)
     serial: bool = False  # whether functions are generators that wait at barriers
