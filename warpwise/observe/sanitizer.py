@@ -180,6 +180,13 @@ class Sanitizer(Quiet):
             self._epochs += np.broadcast_to(m, run.lanes).any(axis=1)
             self._even = self._even and bool((self._epochs == self._epochs[0]).all())
 
+    def grid_barrier(self, run: Run, site: int) -> None:
+        """Orders everything before it against everything after it: forget who was where."""
+        self._epochs += 1
+        for area in self._areas.values():
+            if area.root.space == "global":
+                area.shadow[:, :, (shadow.WRITER, shadow.READER, shadow.SECOND)] = -1
+
     def warp_barrier(self, run: Run, site: int, mask: Value, m: Mask) -> None:
         if m is True:
             self._warp_epochs += 1

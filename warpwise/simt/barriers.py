@@ -59,3 +59,21 @@ def warp_barrier(run: Any, mask: Value, m: Mask, site: int) -> None:
     members(run, mask, m, site)
     for observer in run.observers:
         observer.warp_barrier(run, site, mask, m)
+
+
+def grid_barrier(run: Any, m: Mask, site: int) -> None:
+    """cuda.cg.this_grid().sync(): every thread of the launch that still runs has to be here."""
+    if m is not True:
+        _check(run, m, site)
+        here = np.broadcast_to(m, run.lanes).any(axis=1)
+        gone = False if run.exited is False else np.broadcast_to(run.exited, run.lanes).all(axis=1)
+        away = ~here & ~gone
+        if away.any():
+            place = run.program.sites[site]
+            raise divergent_barrier(
+                kernel=place.function, line=place.line, line_text=place.line_text,
+                block=run.block_index(int(np.argmax(away))), threads=run.lanes[1],
+                arrived=[], missing=[(0, 0, 0)],
+            )  # fmt: skip
+    for observer in run.observers:
+        observer.grid_barrier(run, site)

@@ -12,7 +12,7 @@ from numba.core import types
 
 from . import ops, typing
 from .errors import TypingError, UnsupportedError
-from .intrinsics import lower_symbol
+from .intrinsics import GridGroup, lower_grid_sync, lower_symbol
 from .program import Val, describe
 from .symbols import Symbol
 from .typing import ArrayType, TupleType
@@ -25,6 +25,10 @@ Handler = Callable[["Expressions", ast.Call, list[Val]], Val]
 
 def lower_call(fl: Expressions, node: ast.Call) -> Val:
     """Any call of a kernel."""
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "sync":
+        group = fl.expression(node.func.value)
+        if isinstance(group.const, GridGroup):
+            return lower_grid_sync(fl, node)
     target = fl.expression(node.func)
     name = ast.unparse(node.func)
     if not target.static:
@@ -53,11 +57,6 @@ def _refuse(fl: Expressions, node: ast.Call, called: Any, name: str) -> NoReturn
         fl.fail(
             TypingError, node, f"{name} is an ordinary Python function; a kernel cannot call it",
             f"Put @cuda.jit(device=True) above def {called.__name__}.",
-        )  # fmt: skip
-    if getattr(called, "is_kernel", False):
-        fl.fail(
-            UnsupportedError, node, f"{name} is a kernel; a kernel cannot start another one",
-            "Make it a device function with @cuda.jit(device=True).",
         )  # fmt: skip
     where = getattr(called, "__module__", None) or ""
     if where.startswith("numpy"):
@@ -254,6 +253,11 @@ def _lower_math(fl: Expressions, node: ast.Call, called: Any, args: list[Val]) -
         fl.fail(TypingError, node, f"math.{name} needs a number")
     signature = fl.resolve(called, f"math.{name}", args, node)
     cast = [fl.cast(a, t, node) for a, t in zip(args, signature.args, strict=True)]
+    if not any(typing.is_float(value.type) for value in cast):
+        # Integers: the functions of the math library take and give float64.
+        cast = [fl.cast(cast[0], types.float64, node), *cast[1:]]
+        if name != "ldexp":
+            cast = [fl.cast(value, types.float64, node) for value in cast]
     codes = ", ".join(value.code for value in cast)
     if name in ops.MATH_PAIRS:
         items = tuple(signature.result.types)

@@ -46,6 +46,11 @@ class DeviceNDArray:
     alloc_size = nbytes
 
     @property
+    def flags(self) -> Any:
+        """NumPy's flags of the view: c_contiguous, f_contiguous, ..."""
+        return self._view.flags
+
+    @property
     def T(self) -> DeviceNDArray:
         return DeviceNDArray(self._root, self._view.T)
 

@@ -166,6 +166,15 @@ def divergent_barrier(
     line_text: str,
 ) -> BarrierDivergenceError:
     """Build the report of a barrier that part of a block does not reach."""
+    if not arrived:
+        text = (
+            f"{kernel}: the threads of block {block} do not reach this synchronisation of the grid"
+            f"\n  line {line}:  {line_text}\n"
+            "  On a GPU this hangs. Every block of the launch has to pass it."
+        )
+        return BarrierDivergenceError(
+            text, block=block, arrived=arrived, missing=missing, line=line, line_text=line_text
+        )
     text = (
         f"{kernel}: {len(arrived)} of the {len(arrived) + len(missing)} threads of block {block} "
         "that still run reach this barrier\n"

@@ -17,6 +17,7 @@ import numpy as np
 from numba.core import types
 
 from . import ops, typing
+from .device_array import DeviceNDArray
 from .errors import SimtError, TypingError, UnsupportedError, at_line
 from .program import MISSING, STATIC, Lines, Note, Program, Site, Val, Var, describe
 from .source import Scope, Source
@@ -111,6 +112,11 @@ class Expressions:
             return self.tuple_of([self.of_object(node, item) for item in value])
         if isinstance(value, np.ndarray):
             return self.frozen_array(node, value)
+        if isinstance(value, DeviceNDArray):  # a global device array is used in place
+            name = node.id if isinstance(node, ast.Name) else "array"
+            reference = value.reference(name, -1)
+            kind = ArrayType(typing.numba_type(value.dtype), value.ndim)
+            return Val(self.program.constant(reference), kind)
         return Val("None", STATIC, value)
 
     def of_symbol(self, symbol: Symbol) -> Val:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba.core import types
 
-from . import typing
+from . import half, typing
 from .errors import LaunchError, TypingError, UnsupportedError
 from .program import Val, describe
 from .symbols import Symbol
@@ -28,6 +28,13 @@ Handler = Callable[["Expressions", ast.Call, list[Val]], Val]
 #: specifications; more needs dynamic shared memory on every compute capability.
 STATIC_SHARED_LIMIT = 48 * 1024
 NOTHING = Val("None", typing.STATIC, None)
+
+
+class GridGroup:
+    """What cuda.cg.this_grid() gives: all threads of the launch."""
+
+
+GRID_GROUP = GridGroup()
 
 
 def lower_symbol(fl: Expressions, node: ast.Call, symbol: Symbol) -> Val:
@@ -198,6 +205,18 @@ def _nothing(name: str, *counts: int) -> Handler:
         return NOTHING
 
     return lower
+
+
+def _this_grid(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    expect(fl, node, args, "cg.this_grid", 0)
+    return Val("None", typing.STATIC, GRID_GROUP)
+
+
+def lower_grid_sync(fl: Expressions, node: ast.Call) -> Val:
+    """g.sync(): the whole grid runs as one chunk, so that all blocks are there."""
+    fl.program.cooperative = True
+    fl.emit(f"grid_barrier(rt, {fl.mask}, {fl.site(node, 'sync', 'barrier')})")
+    return NOTHING
 
 
 # -- warp functions ---------------------------------------------------------------
@@ -408,7 +427,7 @@ SYMBOLS: dict[str, Handler] = {
     "const.array_like": _const_array,
     "syncthreads": _barrier, "syncthreads_count": _barrier_with("count"),
     "syncthreads_and": _barrier_with("and"), "syncthreads_or": _barrier_with("or"),
-    "syncwarp": _syncwarp, "threadfence": _nothing("threadfence", 0),
+    "cg.this_grid": _this_grid, "syncwarp": _syncwarp, "threadfence": _nothing("threadfence", 0),
     "threadfence_block": _nothing("threadfence_block", 0),
     "threadfence_system": _nothing("threadfence_system", 0), "nanosleep": _nothing("nanosleep", 1),
     "shfl_sync": _shuffle("idx"), "shfl_up_sync": _shuffle("up"),
@@ -419,6 +438,7 @@ SYMBOLS: dict[str, Handler] = {
     "popc": _bits("popc", _same), "clz": _bits("clz", _same),
     "ffs": _bits("ffs", lambda _: types.uint32), "brev": _bits("brev", _same),
     "fma": _fma, "cbrt": _cbrt, "selp": _selp,
+    **{f"fp16.{name}": handler for name, handler in half.FUNCTIONS.items()},
     **{f"atomic.{name}": _atomic(name) for name in
        ("add", "sub", "max", "min", "nanmax", "nanmin", "and_", "or_", "xor", "exch", "inc",
         "dec")},

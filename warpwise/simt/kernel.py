@@ -94,6 +94,7 @@ class Kernel:
         self.name = source.name
         self.parameters = parameters_of(source.tree)
         self._programs: dict[tuple[tuple[Type, ...], bool, bool], Program] = {}
+        self.as_device: DeviceFunction | None = None  # for kernels that call this one
         self.__name__ = source.name
         self.__qualname__ = source.name
         self.__doc__ = ast.get_docstring(source.tree)
@@ -181,6 +182,25 @@ class Kernel:
             self._programs[kinds, counted, serial] = found
         return found
 
+    def compile(self, signature: Any) -> Program:
+        """The program for explicit argument types: numba types, or a signature as text."""
+        if isinstance(signature, str):
+            signature = _normalise(signature, False)[0][0]
+        kinds = []
+        for kind in signature:
+            if getattr(kind, "ndim", None) is not None:
+                kinds.append(ArrayType(kind.dtype, kind.ndim))
+            elif typing.is_number(kind):
+                kinds.append(kind)
+            else:
+                raise TypingError(f"{self.name}: arguments of type {kind} are not supported.")
+        return self.program(tuple(kinds))
+
+    def specialize(self, *args: Any) -> Kernel:
+        """This kernel, compiled for the types of these arguments."""
+        self.program(tuple(a.kind for a in self.bind(args)))
+        return self
+
     def generated(self, *args: Any) -> str:
         """The NumPy source that a launch with these arguments runs."""
         arguments = self.bind(args)
@@ -245,6 +265,8 @@ class Kernel:
             counted = any(getattr(observer, "needs_counts", False) for observer in observers)
             program = self.program(tuple(a.kind for a in arguments), counted, serial)
             values = {a.name: a.value for a in arguments if a.kind is not STATIC}
+            if program.cooperative and serial:
+                raise UnsupportedError(f"{self.name}: grid synchronisation needs lockstep order.")
             run = Run(program, launch.grid, launch.block, values, observers, launch.sharedmem)
             run.execute(seed if serial else None)
         except SimtError:
@@ -322,10 +344,16 @@ def as_kernel(value: Any) -> Kernel:
 
 
 def device_function_of(value: Any) -> DeviceFunction | None:
-    """The device function that numba's own `@cuda.jit(device=True)` made, if it is one."""
+    """The device function for what a kernel calls: a kernel, or what numba's jit made.
+
+    Numba compiles any @cuda.jit, @jit or @njit function that a kernel calls as a device function.
+    """
+    if isinstance(value, Kernel):
+        if value.as_device is None:
+            value.as_device = DeviceFunction(value.source, value.scope, value.py_func)
+        return value.as_device
     fn = getattr(value, "py_func", None)
-    options = getattr(value, "targetoptions", {})
-    if fn is None or not options.get("device"):
+    if fn is None or not type(value).__module__.startswith("numba"):
         return None
     known: DeviceFunction | None = getattr(fn, "_warpwise_device", None)
     if known is None:
@@ -361,7 +389,10 @@ def _make(fn: Any, device: bool, signatures: list[tuple[tuple[Type, ...], Type |
     if device:
         only = signatures[0] if len(signatures) == 1 else None
         return DeviceFunction(source, LiveScope(fn), fn, only)
-    return Kernel(source, LiveScope(fn), fn, [types_ for types_, _ in signatures])
+    kernel = Kernel(source, LiveScope(fn), fn, [types_ for types_, _ in signatures])
+    for signature in kernel.signatures:
+        kernel.compile(signature)  # as Numba: with a signature, errors show at the definition
+    return kernel
 
 
 def _normalise(given: Any, device: bool) -> list[tuple[tuple[Type, ...], Type | None]]:

@@ -53,6 +53,7 @@ class Observer(Protocol):
     def begin_chunk(self, run: Run) -> None: ...
     def end_chunk(self, run: Run) -> None: ...
     def barrier(self, run: Run, site: int, m: Mask) -> None: ...
+    def grid_barrier(self, run: Run, site: int) -> None: ...
     def warp_barrier(self, run: Run, site: int, mask: Value, m: Mask) -> None: ...
     def end(self, run: Run) -> None: ...
 
@@ -200,9 +201,11 @@ class Run:
         assert entry is not None
         values = self.arguments.values()
         self.chunk_blocks = max(1, LANES // self.threads_per_block)
+        if self.program.cooperative:
+            self.chunk_blocks = self.blocks
         for observer in self.observers:
             observer.begin(self)  # may ask for smaller chunks
-        step = self.chunk_blocks
+        step = self.blocks if self.program.cooperative else self.chunk_blocks
         with np.errstate(all="ignore"):
             for first in range(0, self.blocks, step):
                 self._enter(first, min(step, self.blocks - first))

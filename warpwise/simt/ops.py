@@ -99,12 +99,13 @@ def remainder(x: Value, y: Value) -> Value:
 
 
 def round_digits(x: Value, digits: Value) -> Value:
-    """round(x, digits): scale, round half to even, scale back."""
-    scale = np.power(x.dtype.type(10), np.abs(digits).astype(x.dtype))
-    up = np.rint(x * scale) / scale
-    down = np.rint(x / scale) * scale
-    rounded = np.where(digits >= 0, up, down).astype(x.dtype)
-    return np.where(np.isfinite(x * scale), rounded, x)[()]
+    """round(x, digits) as Numba's CUDA target does it: scaled in float64, half to even."""
+    wide = x.astype(np.float64)
+    scale = np.power(10.0, np.abs(digits).astype(np.float64))
+    scaled = np.where(digits >= 0, wide * scale, wide / scale)
+    whole = np.rint(scaled)
+    rounded = np.where(digits >= 0, whole / scale, whole * scale)
+    return np.where(np.isfinite(scaled), rounded, wide).astype(x.dtype)[()]
 
 
 def complex_of(real: Value, imaginary: Value) -> Value:

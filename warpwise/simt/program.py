@@ -102,6 +102,7 @@ class Program:
     lints: list[Note] = field(default_factory=list)
     kept: list[Any] = field(default_factory=list)  # objects whose id() stands in a key
     types: dict[str, set[tuple[str, Type]]] = field(default_factory=dict)
+    cooperative: bool = False  # whether the kernel synchronises its whole grid
     serial: bool = False  # whether functions are generators that wait at barriers
     counted: bool = False  # whether the source reports segments and branches to observers
     segments: list[list[tuple[str, int, str]]] = field(default_factory=list)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .barriers import barrier, barrier_vote, warp_barrier
+from .barriers import barrier, barrier_vote, grid_barrier, warp_barrier
 from .errors import LivelockError, UnsupportedError, at_line
 from .memory import atomic, load, store
 from .storage import local_array, shared_array
@@ -43,7 +43,8 @@ from .warp import (
 
 __all__ = [
     "I64", "ArrayRef", "LaneRange", "Spin", "activemask", "any_lane", "assign", "atomic", "ballot",
-    "barrier", "barrier_vote", "both", "bound", "brev", "clz", "ffs", "fused", "lanemask_lt",
+    "barrier", "barrier_vote", "both", "bound", "brev", "clz", "ffs", "fused", "grid_barrier",
+    "lanemask_lt",
     "load", "local_array", "match_all", "match_any", "minus", "pick", "popc", "row", "select",
     "shared_array", "shuffle", "split", "store", "transposed", "vote", "warp_barrier",
 ]  # fmt: skip

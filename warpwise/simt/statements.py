@@ -109,6 +109,8 @@ class Function(Expressions):
         passed = []
         for parameter, value in zip(self.parameters, arguments, strict=True):
             self.env[parameter] = Var(value.type, value.const if value.static else MISSING)
+            if value.known and not value.static and parameter not in self.assigned:
+                self.known_names[parameter] = value.const  # a literal argument stays one
             if not value.static:
                 passed.append(self.variable(parameter, value.type))
         end = self.suite(tree.body, top=True)
@@ -784,7 +786,8 @@ def specialise(
 def _static_key(program: Program, value: Val) -> Any:
     """What tells one static argument from another; its object is kept, so that its id stays its."""
     if not value.static:
-        return None
+        # A literal argument makes its own specialisation, so that it can be a size.
+        return repr(value.const) if value.known else None
     if isinstance(value.const, tuple):
         return tuple(_static_key(program, item) for item in value.const)
     program.kept.append(value.const)

@@ -28,6 +28,10 @@ _TABLE = """
     atomic atomic.add atomic.sub atomic.max atomic.min atomic.nanmax atomic.nanmin
     atomic.and_ atomic.or_ atomic.xor atomic.exch atomic.inc atomic.dec atomic.cas
     atomic.compare_and_swap
+    fp16.hadd fp16.hsub fp16.hmul fp16.hdiv fp16.hfma fp16.hneg fp16.habs fp16.hmax fp16.hmin
+    fp16.hsin fp16.hcos fp16.hlog fp16.hlog2 fp16.hlog10 fp16.hexp fp16.hexp2 fp16.hexp10
+    fp16.hfloor fp16.hceil fp16.hsqrt fp16.hrsqrt fp16.hrcp fp16.hrint fp16.htrunc
+    fp16.heq fp16.hne fp16.hgt fp16.hge fp16.hlt fp16.hle
 """
 
 #: Names that mean something inside a kernel.  Those without a lowering are refused by name.
