@@ -232,3 +232,25 @@ def test_print_raise_and_assert(capsys: pytest.CaptureFixture[str]) -> None:
     )
     with pytest.raises(SimtError, match=r"1 of 6 threads raised ValueError\('three'\)"):
         evaluate(body('if i == 3:\n    raise ValueError("three")'))
+
+
+def test_else_of_a_loop_runs_for_threads_that_did_not_break() -> None:
+    """for and while; the else may return."""
+    text = """
+for j in range(4):
+    if j == i:
+        break
+else:
+    out[i] = 100
+k = 0
+while k < i:
+    k += 1
+    if k == 3:
+        break
+else:
+    if i == 1:
+        return
+    out[i] += 10
+out[i] += k
+"""
+    assert evaluate(body(text)) == [10, 0, 12, 3, 103, 103]

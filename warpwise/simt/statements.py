@@ -54,6 +54,7 @@ class Loop:
     mask: str
     head: Env
     again: str  # mask variable of the lanes that said `continue`, "" when none does
+    broke: str = ""  # mask variable of the lanes that said `break`, when the loop has an else
     breaks: list[Edge] = field(default_factory=list)
     continues: list[Edge] = field(default_factory=list)
 
@@ -437,6 +438,8 @@ class Function(Expressions):
     def do_Break(self, node: ast.Break) -> bool:
         loop = self.loops[-1]
         loop.breaks.append(self.edge())
+        if loop.broke:
+            self.emit(f"{loop.broke} = both({loop.broke}, {self.mask})")
         self.emit(f"{self.mask} = False")
         return False
 
@@ -560,9 +563,6 @@ class Function(Expressions):
 
         `test` emits what stands at the head: the condition, or the assignment of the variable.
         """
-        if node.orelse:
-            self.fail(UnsupportedError, node, "`else` on a loop is not supported",
-                      "Set a variable before `break` and test it after the loop.")  # fmt: skip
         entry = self.edge()
         head = dict(self.env)
         while True:
@@ -570,6 +570,8 @@ class Function(Expressions):
             variables = dict(self.variables)
             again = f"again_{self.temporaries}" if _has(node, ast.Continue) else ""
             loop = Loop(mask, head, again)
+            if node.orelse:
+                loop.broke = f"broke_{mask}"
             self.loops.append(loop)
             outer_lines, outer_mask = self.lines, self.mask
             self.lines, self.mask, self.env = [], mask, dict(head)
@@ -617,6 +619,24 @@ class Function(Expressions):
         self.lines.append(done.lines)
         if any(_has(node, kind) for kind in FUNCTION_EXITS):
             self.emit(f"{self.mask} = minus({self.mask}, lanes_gone)")
+        if loop.broke:
+            before.append("    " * self.depth + f"{loop.broke} = False")
+            return self._loop_else(node, loop)
+        return True
+
+    def _loop_else(self, node: ast.While | ast.For, loop: Loop) -> bool:
+        """`else` of a loop: for the lanes that did not break."""
+        rest, others = self.temporary("m"), self.temporary("m")
+        self.emit(f"{rest} = minus({self.mask}, {loop.broke})")
+        self.emit(f"{others} = minus({self.mask}, {rest})")
+        before = dict(self.env)
+        lines, edge = self.branch(rest, node.orelse, before)
+        self.emit(f"if {rest} is not False:")
+        self.lines.append(lines)
+        other = Edge(before, [], self.depth, others)
+        self.lines.append(other.lines)
+        self.env = self.join([edge, other] if edge is not None else [other], node)
+        self.emit(f"{self.mask} = both({rest}, {others})")
         return True
 
     def do_While(self, node: ast.While) -> bool:
@@ -849,7 +869,7 @@ def _ours(name: str) -> bool:
     from . import ops, runtime
 
     stem = name.rstrip("0123456789")
-    ours = ("m_", "t_", "c_", "v_", "r_", "view_", "lanes_", "value_", "spin_", "again_")
+    ours = "m_ t_ c_ v_ r_ view_ lanes_ value_ spin_ again_ broke_m_ assigned_".split()  # noqa: SIM905
     return (
         name in ("value_returned", "lanes_gone", "_") or stem in ours or bool(_CONSTANT.match(name))
         or hasattr(runtime, name) or hasattr(ops, name)
