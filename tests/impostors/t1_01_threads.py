@@ -50,6 +50,20 @@ def counts_from_one(out):
     out[i] = i + 1
 
 
+@impostor("write_index", diagnosis="blocks_of_4")
+@cuda.jit
+def block_size_of_the_example(out):
+    i = cuda.blockIdx.x * 4 + cuda.threadIdx.x
+    out[i] = i
+
+
+@impostor("write_index", diagnosis="out_of_bounds")
+@cuda.jit
+def block_size_too_large(out):
+    i = cuda.blockIdx.x * 256 + cuda.threadIdx.x
+    out[i] = i
+
+
 @impostor("write_index", diagnosis="all_zero")
 @cuda.jit
 def zeros(out):
@@ -131,10 +145,26 @@ def block_number_only(out, a, b, n):
         out[i] = a[i] + b[i]
 
 
-@impostor("guarded_add", diagnosis="fixed_block_size")
+@impostor("guarded_add", diagnosis="blocks_of_32")
 @cuda.jit
 def blocks_of_32(out, a, b, n):
     i = cuda.blockIdx.x * 32 + cuda.threadIdx.x
+    if i < n:
+        out[i] = a[i] + b[i]
+
+
+@impostor("guarded_add", diagnosis="blocks_of_4")
+@cuda.jit
+def blocks_of_the_example(out, a, b, n):
+    i = cuda.blockIdx.x * 4 + cuda.threadIdx.x
+    if i < n:
+        out[i] = a[i] + b[i]
+
+
+@impostor("guarded_add", diagnosis="blocks_of_256")
+@cuda.jit
+def blocks_of_256(out, a, b, n):
+    i = cuda.blockIdx.x * 256 + cuda.threadIdx.x
     if i < n:
         out[i] = a[i] + b[i]
 
@@ -247,7 +277,12 @@ def plain_division(n, threads):
 
 @impostor("blocks_for", diagnosis="wrong_type")
 def numpy_ceil(n, threads):
-    return float(np.ceil(n / threads))
+    return np.ceil(n / threads)
+
+
+@impostor("blocks_for", diagnosis="parentheses_missing")
+def no_parentheses(n, threads):
+    return n + threads - 1 // threads
 
 
 @impostor("blocks_for", diagnosis="constant_output")
@@ -283,6 +318,11 @@ def blocks_of_the_launch():
     return 3907
 
 
+@impostor("idle_threads", diagnosis="all_threads")
+def threads_of_the_launch():
+    return 3907 * 256
+
+
 @impostor("idle_threads", diagnosis="wrong_values")
 def nobody():
     return 0
@@ -304,6 +344,58 @@ def guard_without_loop(out, a, factor):
 def step_of_a_block(out, a, factor):
     for i in range(cuda.grid(1), out.size, cuda.blockDim.x):
         out[i] = a[i] * factor
+
+
+@impostor("stride_scale", diagnosis="one_element_each")
+@cuda.jit
+def loops_but_stays(out, a, factor):
+    i = cuda.grid(1)
+    for _j in range(i, out.size, cuda.gridsize(1)):
+        out[i] = a[i] * factor
+
+
+@impostor("stride_scale", diagnosis="one_place_each")
+@cuda.jit
+def stores_to_the_first_place(out, a, factor):
+    i = cuda.grid(1)
+    for j in range(i, out.size, cuda.gridsize(1)):
+        out[i] = a[j] * factor
+
+
+@impostor("stride_scale", diagnosis="first_input_only")
+@cuda.jit
+def reads_the_first_element(out, a, factor):
+    i = cuda.grid(1)
+    for j in range(i, out.size, cuda.gridsize(1)):
+        out[j] = a[i] * factor
+
+
+@impostor("stride_scale", diagnosis="step_of_8")
+@cuda.jit
+def step_of_the_example(out, a, factor):
+    for i in range(cuda.grid(1), out.size, 8):
+        out[i] = a[i] * factor
+
+
+@impostor("stride_scale", diagnosis="step_of_256")
+@cuda.jit
+def step_as_a_number(out, a, factor):
+    for i in range(cuda.grid(1), out.size, 256):
+        out[i] = a[i] * factor
+
+
+@impostor("stride_scale", diagnosis="step_of_4")
+@cuda.jit
+def step_of_four(out, a, factor):
+    for i in range(cuda.grid(1), out.size, 4):
+        out[i] = a[i] * factor
+
+
+@impostor("stride_scale", diagnosis="factor_added")
+@cuda.jit
+def plus_factor(out, a, factor):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = a[i] + factor
 
 
 @impostor("stride_scale", diagnosis="written_more_than_once")

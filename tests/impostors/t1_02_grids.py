@@ -123,6 +123,14 @@ def gain_forgotten(out, a, gain, height, width):
         out[y, x] = a[y, x]
 
 
+@impostor("brighten", diagnosis="clipped")
+@cuda.jit
+def never_above_one(out, a, gain, height, width):
+    x, y = cuda.grid(2)
+    if x < width and y < height:
+        out[y, x] = min(gain * a[y, x], 1.0)
+
+
 @impostor("brighten", diagnosis="all_zero")
 @cuda.jit
 def zeros(out, a, gain, height, width):
@@ -178,6 +186,23 @@ def always_one_more(height, width, block):
 def square_block(height, width, block):
     side = block[0]
     return (width + side - 1) // side, (height + side - 1) // side
+
+
+@impostor("blocks_2d", diagnosis="blocks_of_16")
+def always_16(height, width, block):
+    return (width + 15) // 16, (height + 15) // 16
+
+
+@impostor("blocks_2d", diagnosis="block_swapped")
+def bx_and_by_exchanged(height, width, block):
+    by, bx = block
+    return (width + bx - 1) // bx, (height + by - 1) // by
+
+
+@impostor("blocks_2d", diagnosis="parentheses_missing")
+def no_parentheses(height, width, block):
+    bx, by = block
+    return width + bx - 1 // bx, height + by - 1 // by
 
 
 @impostor("blocks_2d", diagnosis="wrong_type")
@@ -279,9 +304,14 @@ def one_row_and_one_column():
     return 5 * 47 * 63 + 48 + 64 - 1
 
 
-@impostor("cross_reads", diagnosis="wrong_values")
+@impostor("cross_reads", diagnosis="corners_counted_twice")
 def corners_counted_twice():
     return 5 * 46 * 62 + 2 * 48 + 2 * 64
+
+
+@impostor("cross_reads", diagnosis="wrong_values")
+def only_the_edge():
+    return 48 * 64 - 46 * 62
 
 
 @impostor("cross_reads", diagnosis="wrong_type")
@@ -402,6 +432,69 @@ def one_neighbour_twice(out, a, height, width):
     if x < width and y < height:
         if 0 < x < width - 1 and 0 < y < height - 1:
             out[y, x] = (a[y, x] + a[y - 1, x] + a[y - 1, x] + a[y, x - 1] + a[y, x + 1]) / 5
+        else:
+            out[y, x] = a[y, x]
+
+
+@impostor("cross_blur", diagnosis="only_right_divided")
+@cuda.jit
+def parentheses_forgotten(out, a, height, width):
+    x, y = cuda.grid(2)
+    if x < width and y < height:
+        if 0 < x < width - 1 and 0 < y < height - 1:
+            out[y, x] = a[y, x] + a[y - 1, x] + a[y + 1, x] + a[y, x - 1] + a[y, x + 1] / 5
+        else:
+            out[y, x] = a[y, x]
+
+
+@impostor("cross_blur", diagnosis="only_middle_divided")
+@cuda.jit
+def parentheses_forgotten_middle_last(out, a, height, width):
+    x, y = cuda.grid(2)
+    if x < width and y < height:
+        if 0 < x < width - 1 and 0 < y < height - 1:
+            out[y, x] = a[y - 1, x] + a[y + 1, x] + a[y, x - 1] + a[y, x + 1] + a[y, x] / 5
+        else:
+            out[y, x] = a[y, x]
+
+
+@impostor("cross_blur", diagnosis="box_instead")
+@cuda.jit
+def blur_of_the_lesson(out, a, height, width):
+    x, y = cuda.grid(2)
+    if x < width and y < height:
+        if 0 < x < width - 1 and 0 < y < height - 1:
+            total = 0.0
+            for dy in range(-1, 2):
+                for dx in range(-1, 2):
+                    total += a[y + dy, x + dx]
+            out[y, x] = total / 9
+        else:
+            out[y, x] = a[y, x]
+
+
+@impostor("cross_blur", diagnosis="box_divided_by_five")
+@cuda.jit
+def blur_of_the_lesson_by_five(out, a, height, width):
+    x, y = cuda.grid(2)
+    if x < width and y < height:
+        if 0 < x < width - 1 and 0 < y < height - 1:
+            total = 0.0
+            for dy in range(-1, 2):
+                for dx in range(-1, 2):
+                    total += a[y + dy, x + dx]
+            out[y, x] = total / 5
+        else:
+            out[y, x] = a[y, x]
+
+
+@impostor("cross_blur", diagnosis="output_read")
+@cuda.jit
+def adds_to_the_output(out, a, height, width):
+    x, y = cuda.grid(2)
+    if x < width and y < height:
+        if 0 < x < width - 1 and 0 < y < height - 1:
+            out[y, x] += (a[y, x] + a[y - 1, x] + a[y + 1, x] + a[y, x - 1] + a[y, x + 1]) / 5
         else:
             out[y, x] = a[y, x]
 
@@ -619,6 +712,54 @@ def range_ends_too_early(out, a, height, width):
             total = 0.0
             for dy in range(-1, 1):
                 for dx in range(-1, 1):
+                    row = min(max(y + dy, 0), height - 1)
+                    column = min(max(x + dx, 0), width - 1)
+                    total += a[row, column]
+            out[y, x] = total / 9
+
+
+@impostor("box_blur", diagnosis="total_kept")
+@cuda.jit
+def total_set_once(out, a, height, width):
+    x0, y0 = cuda.grid(2)
+    step_x, step_y = cuda.gridsize(2)
+    total = 0.0
+    for y in range(y0, height, step_y):
+        for x in range(x0, width, step_x):
+            for dy in range(-1, 2):
+                for dx in range(-1, 2):
+                    row = min(max(y + dy, 0), height - 1)
+                    column = min(max(x + dx, 0), width - 1)
+                    total += a[row, column]
+            out[y, x] = total / 9
+
+
+@impostor("box_blur", diagnosis="total_kept_along_row")
+@cuda.jit
+def total_set_once_a_row(out, a, height, width):
+    x0, y0 = cuda.grid(2)
+    step_x, step_y = cuda.gridsize(2)
+    for y in range(y0, height, step_y):
+        total = 0.0
+        for x in range(x0, width, step_x):
+            for dy in range(-1, 2):
+                for dx in range(-1, 2):
+                    row = min(max(y + dy, 0), height - 1)
+                    column = min(max(x + dx, 0), width - 1)
+                    total += a[row, column]
+            out[y, x] = total / 9
+
+
+@impostor("box_blur", diagnosis="total_reset_too_often")
+@cuda.jit
+def total_set_for_each_row_of_the_box(out, a, height, width):
+    x0, y0 = cuda.grid(2)
+    step_x, step_y = cuda.gridsize(2)
+    for y in range(y0, height, step_y):
+        for x in range(x0, width, step_x):
+            for dy in range(-1, 2):
+                total = 0.0
+                for dx in range(-1, 2):
                     row = min(max(y + dy, 0), height - 1)
                     column = min(max(x + dx, 0), width - 1)
                     total += a[row, column]

@@ -19,9 +19,11 @@ from .cases import Case, Level, as_dims, ceil_div
 Pair = tuple[int, int]
 
 BLOCK: Pair = (8, 4)
-# Never square, and each axis on its own passes through 1, block - 1, block, block + 1 and a prime.
+# Not square (but for the single pixel), and each axis on its own passes through 1, block - 1, block,
+# block + 1 and a prime.  The first is the smallest picture in which a mistake can be followed by
+# hand; in a single row, column or pixel most mistakes look alike.
 SHAPES: list[Pair] = [
-    (1, 1), (1, 9), (5, 1), (3, 7), (4, 8), (5, 9), (2, 33), (31, 3), (13, 29),
+    (3, 7), (4, 8), (5, 9), (1, 9), (5, 1), (1, 1), (2, 33), (31, 3), (13, 29),
 ]  # fmt: skip
 
 
@@ -49,7 +51,7 @@ def pixels(rng: np.random.Generator, height: int, width: int) -> np.ndarray:
 
 
 def launches(rng: np.random.Generator, level: Level) -> Iterator[Launch]:
-    """Launches that cover their image, smallest first; the empty image comes last.
+    """Launches that cover their image: small ones, thin ones, larger ones; the empty one is last.
 
     The grader adds images under other blocks, and a grid with blocks to spare.
     """

@@ -6,7 +6,7 @@ spare    a block that has no element at all: a guard must hold for more than the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
@@ -21,6 +21,10 @@ BLOCKS: Mapping[Level, tuple[int, ...]] = {"student": (32, 5, 48), "grader": (32
 
 ELEMENTS, BLOCK = 1_000_003, 256
 
+# Numbers that get typed where blockDim.x or cuda.gridsize(1) belongs.
+TYPED_BLOCKS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
+TYPED_STEPS = (2, 3, 4, 5, 8, 12, 16, 32, 64, 128, 256, 512, 1024)
+
 
 def _number(case: Case) -> np.ndarray:
     """cuda.grid(1) of every thread of a launch, in order."""
@@ -32,6 +36,16 @@ def _reached(case: Case, want: np.ndarray, where: np.ndarray) -> np.ma.MaskedArr
     missing = np.ones(want.shape, bool)
     missing[where[(where >= 0) & (where < want.size)]] = False
     return np.ma.array(want, mask=missing)
+
+
+def _typed_block(size: int, right: Callable[[Case], np.ndarray]) -> Callable[[Case], Outputs]:
+    """The index is blockIdx.x * size + threadIdx.x, whatever the launch."""
+
+    def mistake(case: Case) -> Outputs:
+        block, thread = np.divmod(_number(case), case.threads_per_block)
+        return {"out": _reached(case, right(case), block * size + thread)}
+
+    return mistake
 
 
 # `out = ...` looks like a store to whoever comes from NumPy.
@@ -46,10 +60,12 @@ NOT_STORED = (
 
 
 def _write_index_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
-    launches = [(1, 1), (3, 4), (1, 31), (2, 33), (5, 32), (7, 13)]
+    # The first is the example of the lab: a single element would say little about a mistake.
+    launches = [(3, 4), (1, 5), (1, 1), (1, 31), (2, 33), (7, 13), (5, 32)]
     if level == "grader":
-        launches += [(int(rng.integers(2, 9)), int(rng.integers(2, 65))) for _ in range(4)]
-    for grid, block in sorted(launches, key=lambda launch: launch[0] * launch[1]):
+        more = [(int(rng.integers(2, 9)), int(rng.integers(2, 65))) for _ in range(4)]
+        launches += sorted(more, key=lambda launch: launch[0] * launch[1])
+    for grid, block in launches:
         n = grid * block
         yield Case({"out": np.zeros(n, np.int32)}, grid, block, f"{n} elements")
 
@@ -71,11 +87,14 @@ write_index = KernelSpec(
         "thread_number": lambda case: {"out": _index(case) % case.threads_per_block},
         "block_number": lambda case: {"out": _index(case) // case.threads_per_block},
         "counts_from_one": lambda case: {"out": _index(case) + 1},
+        "blocks_of_4": _typed_block(4, _index),
     },
     causes={
         "counts_from_one": "Every number is one too large: threads are counted from 0.",
         "thread_number": "Each element holds its thread's number inside the block, threadIdx.x.",
         "block_number": "Each element holds the number of its block, blockIdx.x.",
+        "blocks_of_4": "The index is right for blocks of 4 threads, and wrong for blocks of any "
+        "other size.",
     },
     hints={
         "never_written": NOT_STORED,
@@ -96,11 +115,17 @@ write_index = KernelSpec(
             "What should out[1] hold?",
             "Store the index that you use on the left of the =, the place in the whole grid.",
         ),
+        "blocks_of_4": (
+            "Right for blocks of 4, wrong for blocks of 33: is the block size written as a number?",
+            "The launch decides how many threads a block has.  Write cuda.blockDim.x in place of "
+            "the number, or let cuda.grid(1) give you the whole index.",
+        ),
         "out_of_bounds": (
             "This launch has one thread for each element, so a right index always fits.  Which "
             "thread is named above, and which element is its own?",
             "Count the threads before this one: all those of the blocks before its block, then "
-            "those before it in its own block.",
+            "those before it in its own block.  A block has cuda.blockDim.x threads; a number in "
+            "its place fits one launch only.",
         ),
     },
 )
@@ -110,6 +135,7 @@ write_index = KernelSpec(
 
 
 def _guarded_add_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
+    yield _addition(rng, 5, 2, 4)  # small enough to follow by hand
     for block in BLOCKS[level]:
         lengths = sizes(block, level, rng)
         if block != 32:
@@ -117,6 +143,7 @@ def _guarded_add_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]
         for n in lengths:
             yield _addition(rng, n, ceil_div(n, block), block)
     yield _addition(rng, 67, 5, 32)  # two spare blocks
+    yield _addition(rng, 1100, 35, 32)  # tells blocks of 32 from any number typed in their place
 
 
 def _addition(rng: np.random.Generator, n: int, grid: int, block: int) -> Case:
@@ -126,11 +153,6 @@ def _addition(rng: np.random.Generator, n: int, grid: int, block: int) -> Case:
 
 def _sum(case: Case) -> np.ndarray:
     return case.args["a"].astype(np.float64) + case.args["b"]
-
-
-def _sum_with_blocks_of_32(case: Case) -> Outputs:
-    block, thread = np.divmod(_number(case), case.threads_per_block)
-    return {"out": _reached(case, _sum(case), block * 32 + thread)}
 
 
 guarded_add = KernelSpec(
@@ -149,14 +171,17 @@ guarded_add = KernelSpec(
         "first_left_out": lambda case: {
             "out": _reached(case, _sum(case), np.arange(1, case.args["n"]))
         },
-        "fixed_block_size": _sum_with_blocks_of_32,
+        **{f"blocks_of_{size}": _typed_block(size, _sum) for size in TYPED_BLOCKS},
         "subtracted": lambda case: {"out": case.args["a"].astype(np.float64) - case.args["b"]},
     },
     causes={
         "last_left_out": "Everything is right but the last element: the guard stops one too early.",
         "first_left_out": "Everything is right but element 0: the guard keeps thread 0 out.",
-        "fixed_block_size": "These are the elements that a kernel reaches when it takes each block "
-        "to have 32 threads; this launch has blocks of another size.",
+        **{
+            f"blocks_of_{size}": "These are the elements that a kernel reaches when it takes every "
+            f"block to have {size} threads; this launch has blocks of another size."
+            for size in TYPED_BLOCKS
+        },
         "subtracted": "Each element holds a difference, a[i] - b[i].",
     },
     hints={
@@ -174,11 +199,14 @@ guarded_add = KernelSpec(
             "Which thread has element 0?",
             "Indices start at 0, and 0 has to pass the guard.",
         ),
-        "fixed_block_size": (
-            "How does your kernel know how many threads a block has?",
-            "The launch decides that, not the kernel: ask cuda.blockDim.x, or let cuda.grid(1) do "
-            "the sum.",
-        ),
+        **{
+            f"blocks_of_{size}": (
+                "How does your kernel know how many threads a block has?",
+                "The launch decides that, not the kernel: ask cuda.blockDim.x, or let "
+                "cuda.grid(1) do the sum.",
+            )
+            for size in TYPED_BLOCKS
+        },
         "subtracted": ("Compare the sign in your formula.", "The exercise asks for a sum."),
         "written_more_than_once": (
             "How many stores does one thread do, and how many threads share an element?",
@@ -192,7 +220,7 @@ guarded_add = KernelSpec(
 
 
 def _launches(rng: np.random.Generator, level: Level) -> Iterator[tuple[int, int]]:
-    yield from ((1, 32), (31, 32), (32, 32), (33, 32), (10, 4), (7, 1), (97, 48))
+    yield from ((10, 4), (8, 4), (1, 32), (31, 32), (32, 32), (33, 32), (7, 1), (97, 48))
     yield from ((1024, 1024), (1025, 1024), (50_000, 256), (1_000_000, 256), (0, 32))
     if level == "grader":
         for _ in range(8):
@@ -218,6 +246,7 @@ blocks_for = FunctionSpec(
         "floor_division": lambda n, threads: n // threads,
         "always_one_more": lambda n, threads: n // threads + 1,
         "threads_not_blocks": lambda n, threads: _blocks_for(n, threads) * threads,
+        "parentheses_missing": lambda n, threads: n + threads - 1 // threads,
     },
     causes={
         "at_least_one": "It gives one block also when there is nothing to do.",
@@ -227,6 +256,8 @@ blocks_for = FunctionSpec(
         "always_one_more": "It gives one block more than needed whenever n is a multiple of the "
         "block size.",
         "threads_not_blocks": "This is the number of threads in all these blocks together.",
+        "parentheses_missing": "Only the last part of the sum was divided: // comes before + and "
+        "-.",
     },
     hints={
         "constant_output": (
@@ -255,9 +286,14 @@ blocks_for = FunctionSpec(
             "Does your function count blocks or threads?",
             "The last multiplication is one too many.",
         ),
+        "parentheses_missing": (
+            "Python divides before it adds.  Which part of your formula is divided by threads?",
+            "Put the whole sum in parentheses, and divide after that.",
+        ),
         "wrong_type": (
             "A launch takes whole numbers.  What type does your function return?",
-            "/ and np.ceil give floats; // of two ints gives an int.",
+            "/ and np.ceil give floats, also when nothing is left over.  // of two ints gives an "
+            "int, and so does math.ceil.",
         ),
     },
 )
@@ -281,6 +317,7 @@ idle_threads = ValueSpec(
         "floor_division": ELEMENTS // BLOCK * BLOCK - ELEMENTS,
         "one_block_more": (_blocks_for(ELEMENTS, BLOCK) + 1) * BLOCK - ELEMENTS,
         "blocks_not_threads": _blocks_for(ELEMENTS, BLOCK),
+        "all_threads": _blocks_for(ELEMENTS, BLOCK) * BLOCK,
         "off_by_one": _idle_threads() - 1,
         "another_length": _blocks_for(1_000_000, BLOCK) * BLOCK - 1_000_000,
     },
@@ -289,13 +326,14 @@ idle_threads = ValueSpec(
         "floor_division": "A negative number: this launch has fewer threads than elements.",
         "one_block_more": "That would be right with one block more than needed.",
         "blocks_not_threads": "That is the number of blocks.",
+        "all_threads": "That is the number of all threads of the launch.",
         "off_by_one": "One more thread than that is idle.",
         "another_length": "That is the answer for 1,000,000 elements, as in the lesson.",
     },
     hints={
         "busy_not_idle": (
             "The last block has 256 threads.  Which of them did you count?",
-            "Take what you have away from the 256 threads of the last block.",
+            "The others are idle: take your number away from 256.",
         ),
         "floor_division": (
             "Are there enough blocks for all elements?",
@@ -308,6 +346,10 @@ idle_threads = ValueSpec(
         "blocks_not_threads": (
             "How many threads do these blocks have together?",
             "Threads of the launch minus elements.",
+        ),
+        "all_threads": (
+            "How many of these threads have an element?",
+            "One thread for each element is busy.  Take the number of elements away.",
         ),
         "off_by_one": (
             "Threads and elements are both counted, not numbered.",
@@ -334,8 +376,8 @@ idle_threads = ValueSpec(
 
 def _stride_scale_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
     # (n, grid, block): few threads for many elements, exact, too many, one alone, none to do.
-    launches = [(1, 1, 1), (5, 1, 1), (21, 2, 4), (33, 1, 32), (97, 3, 32), (64, 2, 32)]
-    launches += [(35, 5, 7), (33, 64, 32), (1000, 4, 32), (0, 2, 32)]
+    launches = [(5, 1, 2), (5, 1, 1), (1, 1, 1), (21, 2, 4), (21, 1, 4), (33, 1, 32), (97, 3, 32)]
+    launches += [(64, 2, 32), (35, 5, 7), (33, 64, 32), (2500, 4, 32), (0, 2, 32)]
     if level == "grader":
         for _ in range(5):
             n, grid = int(rng.integers(100, 3000)), int(rng.integers(2, 9))
@@ -367,6 +409,32 @@ def _scaled_twice(case: Case) -> Outputs:
     return {"out": _reached(case, _scaled(case), both)}
 
 
+def _scaled_with_step(step: int) -> Callable[[Case], Outputs]:
+    """A step typed in as a number: right only where the grid has that many threads."""
+
+    def mistake(case: Case) -> Outputs:
+        element = np.arange(case.args["out"].size)
+        met = element[element % step < _number(case).size]
+        return {"out": _reached(case, _scaled(case), met)}
+
+    return mistake
+
+
+def _first_elements(case: Case) -> np.ndarray:
+    """Each element's number in the first turn of the loop of its thread."""
+    return np.arange(case.args["out"].size) % _number(case).size
+
+
+def _last_product_kept(case: Case) -> Outputs:
+    """A loop over j that stores a[j] * factor to out[i]: the last turn is what remains."""
+    n, number = case.args["out"].size, _number(case)
+    first = number[number < n]
+    last = first + (n - 1 - first) // number.size * number.size
+    want = np.ma.masked_all(n)
+    want[first] = _scaled(case)[last]
+    return {"out": want}
+
+
 stride_scale = KernelSpec(
     name="stride_scale",
     unit=UNIT,
@@ -382,11 +450,26 @@ stride_scale = KernelSpec(
         "last_left_out": lambda case: {
             "out": _reached(case, _scaled(case), np.arange(case.args["out"].size - 1))
         },
+        "one_place_each": _last_product_kept,
+        "first_input_only": lambda case: {"out": _scaled(case)[_first_elements(case)]},
+        "factor_added": lambda case: {
+            "out": case.args["a"].astype(np.float64) + case.args["factor"]
+        },
+        **{f"step_of_{step}": _scaled_with_step(step) for step in TYPED_STEPS},
     },
     causes={
         "last_left_out": "Everything is right but the last element: the loop ends one too early.",
-        "one_element_each": "Every thread has done one element and stopped, and there are more "
+        "one_element_each": "Each thread has stored to one element only, and there are more "
         "elements than threads.",
+        "one_place_each": "Each thread has stored all its results in one and the same element, so "
+        "only the last one is left.",
+        "first_input_only": "Each thread has used its first element of the input in every turn.",
+        "factor_added": "The factor was added, not multiplied.",
+        **{
+            f"step_of_{step}": f"These are the elements that a loop reaches with steps of {step}, "
+            f"but this launch does not have {step} threads."
+            for step in TYPED_STEPS
+        },
         "block_left_out": "Threads of all blocks began with the same elements, those of block 0, "
         "and then stepped over the rest.",
         "two_elements_each": "Every thread has done two elements and stopped.",
@@ -395,16 +478,34 @@ stride_scale = KernelSpec(
     },
     hints={
         "one_element_each": (
-            "What does a thread do when it has finished its first element?",
-            "It has to go on: a loop that starts at its own number, steps by the number of threads "
-            "in the grid, and ends at the length.",
+            "What does a thread do when it has finished its first element?  If you have a loop, "
+            "does the index in out[...] change with each turn?",
+            "A thread has to go on: a loop that starts at its own number, steps by the number of "
+            "threads in the grid, and ends at the length.  The loop's own variable is the index.",
         ),
+        "one_place_each": (
+            "Which index do you use in out[...], and does it change with each turn?",
+            "The loop's own variable is the index, on both sides of the =.",
+        ),
+        "first_input_only": (
+            "Which index do you use in a[...], and does it change with each turn?",
+            "The loop's own variable is the index, on both sides of the =.",
+        ),
+        "factor_added": ("Compare the sign in your formula.", "The exercise asks for a product."),
+        **{
+            f"step_of_{step}": (
+                "How does your kernel know how many threads the launch has?",
+                "A number in the loop fits one launch only.  Ask cuda.gridsize(1).",
+            )
+            for step in TYPED_STEPS
+        },
         "block_left_out": (
             "Where does the loop of the first thread of block 1 start?",
             "A loop must start at the place in the whole grid, cuda.grid(1).",
         ),
         "two_elements_each": (
-            "How many elements does a thread have, if there are three times as many as threads?",
+            "How many elements does a thread have if there are three times as many elements as "
+            "threads?",
             "Let the loop go on while the index is below the length, whatever that is.",
         ),
         "last_left_out": (
@@ -414,7 +515,8 @@ stride_scale = KernelSpec(
         "never_written": (
             "Take the first missing element.  Which thread's loop should pass it?",
             "Write down the first three indices of thread 0 and of thread 1, with start and step "
-            "as in your code, and see which elements are passed by nobody.",
+            "as in your code, and see which elements nobody passes.  A step written as a number "
+            "fits one launch only.",
         ),
         "written_more_than_once": (
             "Write down the indices that thread 0 of block 0 and thread 0 of block 1 visit.",
@@ -438,7 +540,7 @@ stride_scale = KernelSpec(
 
 def _interleave_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
     # (n, grid, block): lengths of out even and odd, launches smaller and larger than it.
-    launches = [(1, 1, 4), (2, 1, 4), (9, 2, 4), (32, 1, 32), (33, 2, 32), (65, 1, 7)]
+    launches = [(5, 2, 4), (9, 2, 4), (1, 1, 4), (2, 1, 4), (32, 1, 32), (33, 2, 32), (65, 1, 7)]
     launches += [(128, 3, 5), (67, 40, 3), (0, 1, 32)]
     if level == "grader":
         for _ in range(5):

@@ -120,11 +120,13 @@ BRIGHTEN = KernelSpec(
         "one_block_column": one_block_column(brightened),
         "truncated": lambda case: {"out": np.trunc(brightened(case))},
         "gain_added": lambda case: {"out": case.args["a"] + case.args["gain"]},
+        "clipped": lambda case: {"out": np.minimum(brightened(case), 1.0)},
     },
     causes={
         **BLOCK_CAUSES,
         "truncated": "Every value is a whole number: its fraction was cut off.",
         "gain_added": "The gain was added to each pixel.",
+        "clipped": "No value is above 1: what was larger has been cut down to 1.",
     },
     hints={
         **GENERAL_HINTS,
@@ -135,6 +137,10 @@ BRIGHTEN = KernelSpec(
         "gain_added": (
             "Twice as bright means every pixel twice as large.",
             "The gain is a factor: multiply.",
+        ),
+        "clipped": (
+            "Does the exercise set a largest value?",
+            "It does not: store the product, whatever its size.",
         ),
     },
 )  # fmt: skip
@@ -150,7 +156,7 @@ def blocks_2d(height: int, width: int, block: tuple[int, int]) -> tuple[int, int
 
 def blocks_inputs(rng: np.random.Generator, level: Level) -> Iterator[tuple[Any, ...]]:
     """Images whose sides straddle the block's, each side on its own."""
-    yield from [(1, 1, (8, 4)), (4, 9, (8, 4)), (5, 8, (8, 4)), (3, 33, (8, 4)), (31, 16, (16, 2))]
+    yield from [(4, 9, (8, 4)), (5, 8, (8, 4)), (1, 1, (8, 4)), (3, 33, (8, 4)), (31, 16, (16, 2))]
     yield from [(62, 76, (16, 16)), (1080, 1920, (32, 8)), (97, 64, (4, 16))]
     if level == "grader":
         for _ in range(12):
@@ -159,7 +165,7 @@ def blocks_inputs(rng: np.random.Generator, level: Level) -> Iterator[tuple[Any,
 
 
 BLOCKS_2D = FunctionSpec(
-    "blocks_2d", UNIT, 2, blocks_inputs, blocks_2d,
+    "blocks_2d", UNIT, 1, blocks_inputs, blocks_2d,
     suspects={
         "axes_swapped": lambda height, width, block: blocks_2d(height, width, block)[::-1],
         "sizes_swapped": lambda height, width, block: blocks_2d(width, height, block),
@@ -168,6 +174,10 @@ BLOCKS_2D = FunctionSpec(
                                                       height // block[1] + 1),
         "one_side_for_both": lambda height, width, block: blocks_2d(height, width,
                                                                     (block[0], block[0])),
+        "blocks_of_16": lambda height, width, block: blocks_2d(height, width, (16, 16)),
+        "block_swapped": lambda height, width, block: blocks_2d(height, width, block[::-1]),
+        "parentheses_missing": lambda height, width, block: (width + block[0] - 1 // block[0],
+                                                             height + block[1] - 1 // block[1]),
     },
     causes={
         "axes_swapped": "Both numbers are right, in the wrong order.",
@@ -177,6 +187,11 @@ BLOCKS_2D = FunctionSpec(
         "rounded_down": "Rounding down leaves the last pixels of a row or column without a block.",
         "one_too_many": "Where a side is a multiple of the block's, there is a block too many.",
         "one_side_for_both": "Both axes are divided by the block's extent along x.",
+        "blocks_of_16": "That is right for blocks of 16 x 16, whatever block you are given.",
+        "block_swapped": "The width is divided by the second number of block, the height by the "
+        "first.",
+        "parentheses_missing": "Only the last part of each sum was divided: // comes before + and "
+        "-.",
     },
     hints={
         "axes_swapped": (
@@ -198,6 +213,18 @@ BLOCKS_2D = FunctionSpec(
         "one_side_for_both": (
             "Is a block always square?",
             "block[0] is its extent along x, block[1] along y.",
+        ),
+        "blocks_of_16": (
+            "Which of the three parameters does your function not use?",
+            "Take the two numbers out of block: bx, by = block.",
+        ),
+        "block_swapped": (
+            "Which number of block comes first, the one along x or the one along y?",
+            "A block is (x, y), like a grid: bx, by = block.  bx goes with the width.",
+        ),
+        "parentheses_missing": (
+            "Python divides before it adds.  Which part of each formula is divided?",
+            "Put each sum in parentheses, and divide after that.",
         ),
         "wrong_type": (
             "Does the function give two whole numbers?",
@@ -241,7 +268,7 @@ def side_by_side(case: Case) -> dict[str, Array]:
 
 
 TRANSPOSE_COPY = KernelSpec(
-    "transpose_copy", UNIT, 2, ("out",), transpose_cases, lambda case: {"out": turned(case)},
+    "transpose_copy", UNIT, 1, ("out",), transpose_cases, lambda case: {"out": turned(case)},
     writes_once=True,
     owner=lambda index, case: thread_at(index[0], index[1], case),
     suspects={
@@ -301,6 +328,7 @@ CROSS_READS = ValueSpec(
         "four_per_pixel": reads_of(4, 1),
         "one_per_pixel": reads_of(1, 1),
         "edge_two_thick": reads_of(5, 1, ring=2),
+        "corners_counted_twice": reads_of(5, 0) + 2 * READS_HEIGHT + 2 * READS_WIDTH,
         "one_side_only": (READS_HEIGHT - 1) * (READS_WIDTH - 1) * 4 + READS_HEIGHT * READS_WIDTH,
     },
     causes={
@@ -311,6 +339,8 @@ CROSS_READS = ValueSpec(
         "four_per_pixel": "That leaves out the pixel in the middle of the cross.",
         "one_per_pixel": "That is one read for each pixel, as if nobody read a neighbour.",
         "edge_two_thick": "That takes the edge for two pixels thick.",
+        "corners_counted_twice": "That is four too many: each corner is counted with its row and "
+        "with its column.",
         "one_side_only": "That takes one row and one column for the edge; there are two of each.",
     },
     hints={
@@ -343,6 +373,10 @@ CROSS_READS = ValueSpec(
         "edge_two_thick": (
             "How far does the cross reach?",
             "One pixel to each side, so the edge is one pixel thick all around.",
+        ),
+        "corners_counted_twice": (
+            "The edge is two rows and two columns.  Which pixels are in both?",
+            "Take the inner pixels away from all 48 * 64 pixels: what is left is the edge.",
         ),
         "one_side_only": (
             "Which rows have no row above or no row below?",
@@ -383,6 +417,18 @@ def image_case(right: Mistake) -> Callable[[Case], Array]:
     return lambda case: right(case.args["a"].astype(np.float64))
 
 
+# (dy, dx) of the five pixels, as the exercise calls them.
+PLACES = {"middle": (0, 0), "upper": (-1, 0), "lower": (1, 0), "left": (0, -1), "right": (0, 1)}
+
+
+def only_one_divided(place: str) -> Mistake:
+    """Four pixels and a fifth of the one at `place`: the parentheses around the sum are missing."""
+    dy, dx = PLACES[place]
+    weights = CROSS.astype(np.float64)
+    weights[1 + dy, 1 + dx] = 0.2
+    return lambda image: inner_only(image, window_sum(image, weights))
+
+
 CROSS_BLUR = KernelSpec(
     "cross_blur", UNIT, 3, ("out",), image_cases, on_image(cross_blur),
     writes_once=True,
@@ -403,6 +449,9 @@ CROSS_BLUR = KernelSpec(
         "rounded_down": on_image(
             lambda a: inner_only(a, np.floor(window_sum(a, CROSS) / 5))
         ),
+        **{f"only_{place}_divided": on_image(only_one_divided(place)) for place in PLACES},
+        "box_instead": on_image(lambda a: inner_only(a, window_sum(a, BOX) / 9)),
+        "box_divided_by_five": on_image(lambda a: inner_only(a, window_sum(a, BOX) / 5)),
     },
     causes={
         **BLOCK_CAUSES,
@@ -422,6 +471,13 @@ CROSS_BLUR = KernelSpec(
         "middle_left_out": "The inner pixels hold the mean of the four neighbours only.",
         "diagonal_neighbours": "The inner pixels hold the mean over the diagonal neighbours.",
         "rounded_down": "The inner pixels are whole numbers: the mean was rounded down.",
+        **{
+            f"only_{place}_divided": f"Only the {place} pixel of the five was divided by five: "
+            "Python divides before it adds."
+            for place in PLACES
+        },
+        "box_instead": "The inner pixels hold the mean of all nine pixels, as in the lesson.",
+        "box_divided_by_five": "The inner pixels hold the sum of all nine pixels, divided by five.",
     },
     hints={
         **GENERAL_HINTS,
@@ -470,6 +526,27 @@ CROSS_BLUR = KernelSpec(
             "Which of the two divisions did you use?",
             "// rounds down, also for floats.  / gives the mean.",
         ),
+        **{
+            f"only_{place}_divided": (
+                "Which part of your sum is divided by five?",
+                "Put the whole sum in parentheses, and divide after that.",
+            )
+            for place in PLACES
+        },
+        "box_instead": (
+            "How many pixels does the cross have?",
+            "Five: the pixel itself and the four that share a side with it.  Leave the corners "
+            "out.",
+        ),
+        "box_divided_by_five": (
+            "How many pixels are in your sum?",
+            "Only five belong there: the pixel itself and the four that share a side with it.",
+        ),
+        "output_read": (
+            "What does out hold before the first thread writes to it?",
+            "Leftovers of any kind, and += would add to them.  Store the finished mean with a "
+            "plain =.",
+        ),
         "wrong_values": (
             "Take the first inner pixel of the table: which five pixels should it use?",
             "Write down the five index pairs of your code for that pixel.  Is one of them there "
@@ -492,7 +569,7 @@ def box_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
             few.append((*oblong(rng, 9, 50), (1, 2)))
     whole = [(h, w, g) for h, w, g, b in launches(rng, level) if b == BLOCK and h]
     empty = [(0, 6, (1, 1))]
-    for height, width, grid in sorted(whole + few, key=lambda one: one[0] * one[1]) + empty:
+    for height, width, grid in whole + few + empty:
         image = pixels(rng, height, width)
         args = {"out": np.zeros_like(image), "a": image, "height": height, "width": width}
         label = f"height = {height}, width = {width}"
@@ -523,6 +600,23 @@ def reached(rows: bool, columns: bool) -> Callable[[Case], dict[str, Array]]:
     return mistake
 
 
+def kept_total(*, along_row: bool) -> Callable[[Case], dict[str, Array]]:
+    """A total that goes on from one pixel of a thread to its next, in its row or in all rows."""
+
+    def mistake(case: Case) -> dict[str, Array]:
+        grid, block = as_dims(case.grid), as_dims(case.block)
+        step_x, step_y = grid[0] * block[0], grid[1] * block[1]
+        result = window_sum(case.args["a"], BOX)
+        for y in range(min(step_y, result.shape[0])):
+            for x in range(min(step_x, result.shape[1])):
+                own = result[y::step_y, x::step_x]
+                sums = np.cumsum(own, axis=1 if along_row else None)
+                result[y::step_y, x::step_x] = sums.reshape(own.shape)
+        return {"out": result / 9}
+
+    return mistake
+
+
 def mean_of_existing(image: Array) -> Array:
     """The mean over the pixels that exist."""
     return window_sum(image, BOX, "constant") / np.maximum(
@@ -539,7 +633,7 @@ def lower_edges_wrapped(image: Array) -> Array:
 
 
 BOX_BLUR = KernelSpec(
-    "box_blur", UNIT, 2, ("out",), box_cases, on_image(box_blur),
+    "box_blur", UNIT, 4, ("out",), box_cases, on_image(box_blur),
     writes_once=True,
     owner=box_owner,
     suspects={
@@ -554,6 +648,11 @@ BOX_BLUR = KernelSpec(
         "divided_by_eight": on_image(lambda a: window_sum(a, BOX) / 8),
         "last_offset_missing": on_image(
             lambda a: window_sum(a, np.array([[1, 1, 0], [1, 1, 0], [0, 0, 0]])) / 9
+        ),
+        "total_kept_along_row": kept_total(along_row=True),
+        "total_kept": kept_total(along_row=False),
+        "total_reset_too_often": on_image(
+            lambda a: window_sum(a, np.array([[0, 0, 0], [0, 0, 0], [1, 1, 1]])) / 9
         ),
     },
     causes={
@@ -570,6 +669,13 @@ BOX_BLUR = KernelSpec(
         "middle_left_out": "The mean is taken over the eight neighbours only.",
         "divided_by_eight": "The sum of nine pixels is divided by eight.",
         "last_offset_missing": "Only four of nine pixels are summed: range(-1, 1) ends before 1.",
+        "total_kept_along_row": "The first pixel of a thread in each row is right.  The next ones "
+        "also hold the sums of those before: the total is set to zero once a row, not once a "
+        "pixel.",
+        "total_kept": "The first pixel of each thread is right.  The next ones also hold the sums "
+        "of those before: the total is set to zero once for each thread, not once for each pixel.",
+        "total_reset_too_often": "Only the lowest row of the box is in the sum: the total is set "
+        "to zero again for each of its rows.",
     },
     hints={
         "out_of_bounds": (
@@ -620,6 +726,20 @@ BOX_BLUR = KernelSpec(
         "last_offset_missing": (
             "Which values does range(-1, 1) give?",
             "-1 and 0.  For -1, 0, 1 write range(-1, 2).",
+        ),
+        "total_kept_along_row": (
+            "What does your total hold when a thread begins its second pixel?",
+            "Set the total to zero inside both grid-stride loops, just before the loops over the "
+            "box.",
+        ),
+        "total_kept": (
+            "What does your total hold when a thread begins its second pixel?",
+            "Set the total to zero inside both grid-stride loops, just before the loops over the "
+            "box.",
+        ),
+        "total_reset_too_often": (
+            "How often does the line that sets the total to zero run for one pixel?",
+            "Once for each pixel: put it before both loops over the box, not between them.",
         ),
         "transposed": SWAPPED,
     },
