@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 
 import pytest
 
-# Longest first, so that two workers finish at about the same time.
+# From the longest on.  Everything without one of these markers is short.
 LONG_MARKERS = ("env", "browser", "slow")
 
 
+def rank(item: pytest.Item) -> int:
+    """Place of a test's longest marker in LONG_MARKERS; their number for a short test."""
+    for place, marker in enumerate(LONG_MARKERS):
+        if item.get_closest_marker(marker):
+            return place
+    return len(LONG_MARKERS)
+
+
+def deal(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+    """Orders tests so that each worker starts with its share of the long ones.
+
+    With --dist worksteal each worker gets one contiguous part of the list, and takes over short
+    tests from another when it has done its own.  Long tests of one file stay together: they share
+    servers and environments.
+    """
+    long = sorted((item for item in items if rank(item) < len(LONG_MARKERS)), key=rank)
+    short = [item for item in items if rank(item) == len(LONG_MARKERS)]
+    files = list(dict.fromkeys(item.path for item in long))
+    parts: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    for number, path in enumerate(files):
+        parts[number % workers] += [item for item in long if item.path == path]
+    ordered: list[pytest.Item] = []
+    for number, part in enumerate(parts):
+        size = (len(items) - len(ordered)) // (workers - number)
+        fill = max(0, size - len(part))
+        ordered += part + short[:fill]
+        short = short[fill:]
+    return ordered
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the longest tests first; the order is otherwise as collected."""
-
-    def rank(item: pytest.Item) -> int:
-        for place, marker in enumerate(LONG_MARKERS):
-            if item.get_closest_marker(marker):
-                return place
-        return len(LONG_MARKERS)
-
-    items.sort(key=rank)
+    """Long tests first, dealt over the workers."""
+    items[:] = deal(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
 
 def skip_reason(report: pytest.TestReport | pytest.CollectReport) -> str:

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import conftest
 from warpwise.setup.probes import ROOT
-
-pytestmark = pytest.mark.slow
 
 SUITE = """
 import pytest
@@ -30,6 +29,34 @@ def test_slow():
 """
 
 
+class Item:
+    """What the ordering looks at: a file and markers."""
+
+    def __init__(self, path: str, marker: str = "") -> None:
+        """marker: the only one, "" for none."""
+        self.path, self.marker = path, marker
+
+    def get_closest_marker(self, name: str) -> bool:
+        """As pytest's."""
+        return name == self.marker
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_long_tests_are_dealt_and_none_is_lost(workers: int) -> None:
+    """Each worker's part begins with a long file; files stay whole; every test is there once."""
+    items = [Item("short.py") for _ in range(30)]
+    for path, marker in (("b.py", "slow"), ("c.py", "env"), ("a.py", "browser")):
+        items += [Item(path, marker), Item(path, marker)]
+    ordered = conftest.deal(list(items), workers)  # type: ignore[arg-type]
+    assert sorted(map(id, ordered)) == sorted(map(id, items))
+    size = len(items) // workers
+    starts = [ordered[number * size].path for number in range(workers)]
+    assert starts == ["c.py", "a.py", "b.py"][:workers]
+    for path in ("a.py", "b.py", "c.py"):
+        first, second = (place for place, item in enumerate(ordered) if item.path == path)
+        assert second == first + 1
+
+
 def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Runs this repository's pytest configuration on a small suite."""
     shutil.copy(ROOT / "pyproject.toml", folder)
@@ -40,6 +67,7 @@ def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "two workers"])
 def test_left_out_tests_are_listed_with_their_reasons(workers: list[str], tmp_path: Path) -> None:
     """One line a reason, also when the tests ran in other processes."""
@@ -50,6 +78,7 @@ def test_left_out_tests_are_listed_with_their_reasons(workers: list[str], tmp_pa
     assert "   1  Chromium is not installed" in listed
 
 
+@pytest.mark.slow
 def test_finding_nothing_is_a_failure(tmp_path: Path) -> None:
     """A wrong name in PYTEST_ARGS must not look like success."""
     assert run_pytest(tmp_path, "-k", "no_such_test").returncode != 0
