@@ -103,8 +103,7 @@ def test_a_lab_tells_its_reader_to_work_in_a_copy(cells):
         "*A Warpwise lab. Your answers go into your own copy, which `make lab` keeps under "
         "`mine/`: a newer course never overwrites it.*\n\n"
         "*The original under `labs/` is built from "
-        "`solutions/t1_kernels/source/t1_01_threads_lab.py`, where the answers are too. "
-        "Have a look there once you have tried.*"
+        "`solutions/t1_kernels/source/t1_01_threads_lab.py`.*"
     )
 
 

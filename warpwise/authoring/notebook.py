@@ -34,8 +34,7 @@ _NOTES = {
     "lab": (
         "*A Warpwise lab. Your answers go into your own copy, which `make lab` keeps under "
         "`mine/`: a newer course never overwrites it.*"
-        "\n\n*The original under `labs/` is built from `{source}`, where the answers are too. "
-        "Have a look there once you have tried.*"
+        "\n\n*The original under `labs/` is built from `{source}`.*"
     ),
     "solution": (
         "*The answers to a Warpwise lab. They help most after you have tried for yourself.*"

@@ -19,7 +19,7 @@ from .cases import Case, Level, as_dims, ceil_div
 Pair = tuple[int, int]
 
 BLOCK: Pair = (8, 4)
-# Not square (but for the single pixel), and each axis on its own passes through 1, block - 1, block,
+# Not square, except for the single pixel; each axis on its own passes through 1, block - 1, block,
 # block + 1 and a prime.  The first is the smallest picture in which a mistake can be followed by
 # hand; in a single row, column or pixel most mistakes look alike.
 SHAPES: list[Pair] = [

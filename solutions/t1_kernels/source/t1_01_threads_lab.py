@@ -2,11 +2,15 @@
 r"""
 # Lab: threads
 
-Six short exercises on what the lesson `t1_01_threads` has shown. They take about 35 minutes.
+Six short exercises on what you saw in the lesson `t1_01_threads`. They take about 35 minutes.
 
 Each exercise has a cell with a hole and, below it, a cell that checks your answer.
 Fill the hole, delete the line `raise NotImplementedError`, run the cell, then run the check.
-A check that fails says where, what, and what to look at next. You can check as often as you like.
+A check that fails says what is wrong, where, and what to look at next. You can check as often as you like.
+`NameError`? Run the cell above, and the first cell.
+
+The first array that a check tries is small. Later ones have other lengths:
+a single element, many, and none at all. An empty array needs no special case in your kernel.
 
 Run this cell first.
 """
@@ -21,7 +25,7 @@ r"""
 **Goal.** Fill an array with 0, 1, 2, 3 and so on. Each thread writes one element: its own number.
 
 **Given.** `out`, an array of n integers (`int32`). The launch has exactly n threads: for 12
-elements it may be 3 blocks of 4.
+elements it may be 3 blocks of 4. Other launches have blocks of other sizes.
 
 **Required.** `out[i] == i` for every element, each written once.
 
@@ -62,7 +66,7 @@ r"""
 
 **Goal.** Add two arrays, one element for each thread. The launch has more threads than elements.
 
-**Given.** `out`, `a` and `b`, arrays of n numbers (`float32`), and `n` itself.
+**Given.** `out`, `a` and `b`, arrays of n numbers (`float32`), and `n` itself, which may be 0.
 The launch has enough blocks for n elements, sometimes one or two more. Blocks have several sizes.
 
 **Required.** `out[i] == a[i] + b[i]` for every element, each written once.
@@ -134,12 +138,12 @@ r"""
 What must happen to a quotient like 2.5? And to one that is 2 exactly?
 </details>
 <details><summary>Hint 2</summary>
-Lesson, section 3: <code>//</code> rounds down. Make <code>n</code> larger before you divide, by so
-much that a block with a single element counts, and a full block does not count twice.
+Lesson, section 3: <code>//</code> rounds down. Make <code>n</code> larger before you divide: just
+enough that a block with a single element counts, and a full block does not count twice.
 </details>
 <details><summary>Hint 3</summary>
-Add <code>threads - 1</code> to <code>n</code>, then divide with <code>//</code>. With n = 0 this
-gives 0 by itself.
+Add <code>threads - 1</code> to <code>n</code>, in parentheses, then divide with <code>//</code>.
+With n = 0 this gives 0 by itself.
 </details>
 """
 
@@ -147,7 +151,7 @@ gives 0 by itself.
 r"""
 ## Exercise 4 - Predict: idle threads (1 point)
 
-**Goal.** Say how many threads of a launch have nothing to do, before anything is launched.
+**Goal.** Before anything is launched, say how many threads will have nothing to do.
 
 **Given.** 1,000,003 elements, one for each thread, in blocks of 256 threads.
 There are as many blocks as needed and not one more.
@@ -169,7 +173,7 @@ r"""
 How many threads does the launch have in all?
 </details>
 <details><summary>Hint 2</summary>
-Every element has one thread. The threads that are left over are the idle ones.
+Each element has one thread. The threads that are left over are the idle ones.
 </details>
 <details><summary>Hint 3</summary>
 Number of blocks times 256, minus the number of elements.
@@ -178,13 +182,13 @@ Number of blocks times 256, minus the number of elements.
 
 # %% [markdown]
 r"""
-## Exercise 5 - Any launch will do (3 points)
+## Exercise 5 - Right in any launch (3 points)
 
-**Goal.** Multiply an array by a number with a kernel that is right for every launch:
-with too few threads, with too many, with one.
+**Goal.** Multiply an array by a number. Your kernel must be right in any launch:
+with too few threads, with too many, with only one.
 
 **Given.** `out` and `a`, arrays of n numbers (`float32`), and a number `factor`.
-The length is `out.size`. You do not know the launch.
+The length is `out.size`, which may be 0. You do not know the launch.
 
 **Required.** `out[i] == a[i] * factor` for every element, **each written exactly once**.
 The check counts the stores.
@@ -241,10 +245,10 @@ r"""
 ## Exercise 6 - Stretch: interleave (3 points)
 
 **Goal.** Shuffle two arrays into one like a deck of cards: one from `a`, one from `b`, one from `a`,
-and so on. Here the index to read from is not the index to write to.
+and so on. Here you read from one index and write to another.
 
 **Given.** `a`, `b` and `out`, arrays of integers (`int32`). `out` is as long as both together.
-`a` is as long as `b`, or one longer. You do not know the launch.
+`a` is as long as `b`, or one longer. Both may be empty. You do not know the launch.
 
 **Required.** `out` is `a[0], b[0], a[1], b[1], ...`, each element written exactly once, in any launch.
 
@@ -287,15 +291,17 @@ If <code>i % 2</code> is 0, <code>out[i]</code> comes from <code>a</code>, other
 r"""
 ### Remarks on the answers
 
-- `guarded_add` may as well return early: `if i >= n: return`. Both are common.
+- `guarded_add` can also return early: `if i >= n: return`. Both are common.
 - `blocks_for` can be `-(-n // threads)` or `math.ceil(n / threads)`; the check accepts them all.
 - `interleave` also works in pairs: a thread takes `a[i]` to `out[2 * i]` and `b[i]` to
   `out[2 * i + 1]`. Then the last pair needs a guard of its own, as it may lack its second half.
-- None of these kernels lets a thread use what another one has written. That is why no order is needed.
+- In none of these kernels does a thread use what another one has written. So they need no order.
 """
 
 # %% [markdown]
 r"""
-**Done?** You can now start as many threads as you like and know what each one does.
-The next lesson, `t1_02_grids`, numbers them in two dimensions.
+**Done?** You can now start as many threads as you like, and you know what each one does.
+To compare your answers with ours, open `solutions/t1_kernels/t1_01_threads_lab.ipynb`.
+
+The next lesson, `t1_02_grids`, numbers threads in two dimensions.
 """

@@ -2,15 +2,18 @@
 r"""
 # Lab: grids
 
-Six exercises on pictures: what the lesson `t1_02_grids` has shown. They take about 40 minutes.
+Six exercises on pictures, with what you saw in the lesson `t1_02_grids`. They take about 40 minutes.
 
 Each exercise has a cell with a hole and, below it, a cell that checks your answer.
 Fill the hole, delete the line `raise NotImplementedError`, run the cell, then run the check.
 Three hints follow each check, from vague to plain.
+`NameError`? Run the cell above, and the first cell.
 
 A picture `a` has `height` rows and `width` columns: `a[y, x]` with `y < height` and `x < width`.
-The checks use small pictures that are never square, under launches of several shapes,
-so do not rely on one size of picture, block or grid.
+The first picture that a check tries has 3 rows and 7 columns.
+Later ones are larger, or have a single row, a single column, a single pixel, or no pixel at all.
+An empty picture needs no special case in your kernel.
+Blocks and grids change too, so do not rely on one size of picture, block or grid.
 
 Run this cell first.
 """
@@ -27,15 +30,15 @@ r"""
 ## Exercise 1 - Brighten (2 points)
 
 **Goal.** Make every pixel of a picture brighter by the same factor.
-One thread takes care of one pixel.
+Each pixel has a thread of its own.
 
 **Given.** `out` and `a`: `(height, width)` float32. `gain`: a float.
 The launch has at least one thread for each pixel, and usually a few more on each axis.
 
 **Required.** `out[y, x] = gain * a[y, x]` for every pixel, each written once.
-A thread outside the picture writes nothing.
+A thread outside the picture writes nothing. Values may be larger than 1, and stay so: nothing is cut off.
 
-**Example.** With `gain = 2.0` the pixel 0.25 becomes 0.5. Under 2 x 2 blocks of 8 x 4 threads, a picture of 5 rows and 9 columns
+**Example.** With `gain = 2.0` the pixel 0.25 becomes 0.5, and 3.0 becomes 6.0. Under 2 x 2 blocks of 8 x 4 threads, a picture of 5 rows and 9 columns
 leaves 128 - 45 = 83 threads without a pixel.
 """
 
@@ -70,16 +73,16 @@ Behind them the row comes first: <code>out[y, x]</code>.
 
 # %% [markdown]
 r"""
-## Exercise 2 - How many blocks? (2 points)
+## Exercise 2 - How many blocks? (1 point)
 
-**Goal.** Before a launch, the host works out how many blocks cover the picture.
-Write that as an ordinary Python function, no kernel.
+**Goal.** Before a launch you work out how many blocks cover the picture.
+Write the function that does it: an ordinary Python function, not a kernel.
 
-**Given.** `height` and `width` in pixels, at least 1. `block`: a tuple `(bx, by)` of threads, such as `(16, 8)`.
+**Given.** `height` and `width` in pixels, at least 1. `block`: a tuple `(bx, by)`, the threads of a block along x and along y, such as `(16, 8)`.
 
 **Required.** The tuple `(gx, gy)` that goes into `kernel[(gx, gy), block](...)`: the fewest blocks that cover the picture.
 
-**Example.** `blocks_2d(62, 76, (16, 16))` is `(5, 4)`, and `blocks_2d(4, 8, (8, 4))` is `(1, 1)`.
+**Examples.** `blocks_2d(62, 76, (16, 16))` is `(5, 4)`, and `blocks_2d(4, 8, (8, 4))` is `(1, 1)`.
 """
 
 
@@ -112,10 +115,10 @@ x runs along a row, and a row has <code>width</code> pixels. So <code>gx</code> 
 
 # %% [markdown]
 r"""
-## Exercise 3 - Rows become columns (2 points)
+## Exercise 3 - Rows become columns (1 point)
 
 **Goal.** Copy a picture so that its rows become columns: the *transpose*.
-This is where a mixed-up index can no longer hide.
+Here a mixed-up index can no longer hide.
 
 **Given.** `a`: `(height, width)` float32. `out`: `(width, height)` float32.
 The launch is laid over `a`: x along its rows, y down its rows.
@@ -146,7 +149,7 @@ r"""
 Take the pixel in row 0, column 4 of <code>a</code>. In which row and column of <code>out</code> does it belong?
 </details>
 <details><summary>Hint 2</summary>
-The threads lie over <code>a</code>, so the guards are those of exercise 1. Only the place of the store changes.
+The threads lie over <code>a</code>, so the guards are those of exercise 1. Only the index of the store changes.
 </details>
 <details><summary>Hint 3</summary>
 Read with the row y in front, as always. Store with x in front: in <code>out</code>, x counts the rows.
@@ -158,7 +161,7 @@ r"""
 ## Exercise 4 - Predict the reads (1 point)
 
 **Goal.** The next exercise is a stencil in the shape of a cross.
-Before you write it, say how much it will read.
+Before you write it, say how many reads it will make.
 
 **Given.** A picture of 48 rows and 64 columns. One thread for each pixel:
 
@@ -191,7 +194,7 @@ r"""
 Two kinds of pixels, two numbers of reads. How many pixels of each kind are there?
 </details>
 <details><summary>Hint 2</summary>
-Without the first and last row 46 rows are left. The same thought gives the columns.
+Without the first and the last row, 46 rows are left. The columns work in the same way.
 </details>
 <details><summary>Hint 3</summary>
 <code>46 * 62</code> inner pixels read five each. The other pixels, out of <code>48 * 64</code>, read one each.
@@ -203,7 +206,7 @@ r"""
 ## Exercise 5 - The cross (3 points)
 
 **Goal.** Blur a picture a little: each pixel becomes the mean of itself and the four pixels that share a side with it.
-The edge has no such four, so it stays as it is.
+A pixel on the edge lacks at least one of the four, so it stays as it is.
 
 **Given.** `out` and `a`: `(height, width)` float32, two different arrays. At least one thread for each pixel.
 Pictures can be as small as one row, one column or one pixel: then everything is edge.
@@ -253,15 +256,15 @@ There are three kinds of threads: outside the picture, on its edge, and inside. 
 Guard as before. Behind the guard, an <code>if</code> for inner pixels and an <code>else</code> for the edge.
 </details>
 <details><summary>Hint 3</summary>
-Inner means <code>0 &lt; x &lt; width - 1 and 0 &lt; y &lt; height - 1</code>. Divide the sum of the five by 5, with one slash.
+Inner means <code>0 &lt; x &lt; width - 1 and 0 &lt; y &lt; height - 1</code>. Put the sum of the five in parentheses and divide it by 5, with one slash.
 </details>
 """
 
 # %% [markdown]
 r"""
-## Exercise 6 - Stretch: a box, any grid (2 points)
+## Exercise 6 - Stretch: a box, any grid (4 points)
 
-**Goal.** Blur more strongly: the mean of all nine pixels of the 3 x 3 box around each pixel, edge pixels included.
+**Goal.** Blur more strongly: each pixel, edge pixels included, becomes the mean of the nine pixels of the 3 x 3 box around it.
 The grid may be too small this time, so a thread may have several pixels.
 
 **Given.** `out` and `a`: `(height, width)` float32. The launch may have fewer threads than pixels on either axis, or on both.
@@ -299,7 +302,7 @@ check("box_blur", box_blur)
 # %% [markdown]
 r"""
 <details><summary>Hint 1</summary>
-First write it for one pixel per thread, with a loop over three rows and one over three columns. Then think of the grid.
+First write it for one pixel per thread, with a loop over three rows and one over three columns. Then turn to the grid.
 </details>
 <details><summary>Hint 2</summary>
 <code>min(max(i, 0), n - 1)</code> brings an index back into <code>0 ... n - 1</code>.
@@ -313,22 +316,23 @@ Inside: a total that starts at zero, loops over <code>range(-1, 2)</code>, and o
 
 # %% [markdown] tags=["solution"]
 r"""
-## What to take along
+## Remarks on the answers
 
-- Exercises 1 and 3 differ in the place of the store. The guards follow the array that the threads lie over.
-- In exercise 2 the picture is `(height, width)` and the launch is `(x, y)`. The order turns round once, here.
+- Exercises 1 and 3 differ in the index of the store. The guards follow the array that the threads lie over.
+- In exercise 2 the picture is `(height, width)` and the launch is `(x, y)`. This is the one place where the order turns round.
 - In exercise 4, 5 * 46 * 62 + 220 = 14,480: 4.7 reads for each of the 3,072 pixels.
 - In exercise 5 an `if` with three outcomes does all the work: outside, edge, inside.
   `0 < x < width - 1` guards both ends. Forgetting the left end is no error, because index -1 is the last column.
-- In exercise 6 the loops replace the outer guards: their ends are `height` and `width`.
+- In exercise 6 the loops replace the outer guards: they end at `height` and `width`.
   `total` starts as a float64; `np.float32(0)` keeps the sum in float32 and is just as right here.
 """
 
 # %% [markdown]
 r"""
-## Next
+**Done?** You can now lay threads over a picture of any size, and you know what its edge does.
+To compare your answers with ours, open `solutions/t1_kernels/t1_02_grids_lab.ipynb`.
 
-- The lesson `t1_03_warps`: how the hardware runs 32 threads at once.
+- The next lesson, `t1_03_warps`, shows how the hardware runs 32 threads at once.
 - Later, `t1_04_coalescing` counts what it costs when x is not the column.
-- `t1_05_shared_memory` lets a block read each pixel of its tile once instead of nine times.
+- In `t1_05_shared_memory` a block reads each pixel of its tile once instead of nine times.
 """

@@ -35,7 +35,7 @@ The outputs you see stored in this notebook come from the simulator.
 
 ## 1. A loop whose order does not matter
 
-On a processor, twelve sums are a loop with twelve turns.
+On a processor, twelve sums are a loop with twelve iterations.
 """
 
 # %%
@@ -54,9 +54,9 @@ print(out)
 
 # %% [markdown]
 r"""
-Look at a single turn. It reads `a[i]` and `b[i]`, and it writes `out[i]`.
-No other turn touches these three cells, so no turn has to wait for another.
-You could hand each turn to a different person, and all could work at once.
+Look at a single iteration. It reads `a[i]` and `b[i]`, and it writes `out[i]`.
+No other iteration touches these three elements, so none has to wait for another.
+You could hand each one to a different person, and all could work at once.
 
 A GPU works like that. We keep the body of the loop and throw the loop away.
 Many *threads* then run the body, and each thread gets an `i` of its own.
@@ -75,7 +75,7 @@ r"""
 Such a function is a *kernel*, and `@cuda.jit` makes it one.
 A kernel returns nothing: its results go into an array that you hand in.
 
-You start it with a *launch*: the number of *blocks*, the threads in each block, then the arguments.
+You start it with a *launch*: the number of *blocks*, the number of threads in each block, then the arguments.
 
 ```python
 kernel[blocks, threads](arguments)
@@ -136,7 +136,7 @@ print("guess:", guess, "   element 9: block", block[9], "thread", thread[9])
 # %% [markdown]
 r"""
 Element 9 belongs to **block 2, thread 1**.
-`threadIdx.x` starts again at 0 in every block, so it takes both numbers to know a thread.
+`threadIdx.x` starts again at 0 in every block, so it takes both numbers to identify a thread.
 
 Now count. Before block 2 there are 2 whole blocks of 4 threads, that is 8 threads.
 Thread 1 is one further: 8 + 1 = 9. Written with the three names, this is the formula to remember:
@@ -148,7 +148,7 @@ print(block * blockDim + thread)
 
 # %% [markdown]
 r"""
-The line counts from 0 to 11: each thread has another number, and none is left out.
+The line counts from 0 to 11: each thread has a different number, and none is left out.
 In a kernel you write
 
 ```python
@@ -158,8 +158,9 @@ i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
 or, for short, `i = cuda.grid(1)`, which computes exactly this.
 The 1 says that we number the threads along one line. The next lesson, on grids, uses two.
 
-Below is a picture of our launch. When you run the cell, a slider chooses a block;
-without it, you see all blocks at once. Before you choose block 1: which cells will stay coloured?
+Below is a picture of our launch. When you run the cell, a slider lets you choose a block.
+In a stored copy, without the slider, you see all blocks at once.
+Before you choose block 1: which cells will stay coloured?
 """
 
 # %%
@@ -172,7 +173,7 @@ Blocks cut the array into pieces, and the threads of a block share one piece.
 
 ## 3. How many blocks?
 
-Lengths seldom fit. Say we have 10 elements and want blocks of 4 threads.
+Lengths seldom fit exactly. Say we have 10 elements and want blocks of 4 threads.
 How many blocks do we need?
 """
 
@@ -187,13 +188,13 @@ print("guess:", guess, "   needed:", math.ceil(n / threads))
 # %% [markdown]
 r"""
 2 blocks are 8 threads: nobody would be there for elements 8 and 9.
-So we need **3 blocks**. We always round up, and then we have some threads too many.
+So we need **3 blocks**. We always round up, and may then have threads to spare.
 
-Whole numbers are enough to round up. `//` rounds down, so first add one less than a block:
+Whole numbers are enough to round up. `//` rounds down, so add `threads - 1` first:
 `(n + threads - 1) // threads`.
-A full block then counts once, and a block with a single element counts too.
+A full block then counts once, and a block with a single element still counts.
 
-NVIDIA's CUDA sample *vectorAdd* adds 50,000 pairs in blocks of 256 threads, rounds up in this way,
+NVIDIA's CUDA sample *vectorAdd* adds 50,000 pairs in blocks of 256 threads, rounds up in the same way,
 and prints its launch [1]. Work out the number of blocks by hand, then print the same line.
 """
 
@@ -214,8 +215,8 @@ r"""
 **196 blocks of 256 threads**: letter for letter the line that NVIDIA's program prints.
 Its last block is not full: **176** of its threads have no element.
 
-Why not take one block with 50,000 threads, or two billion blocks and more? We ask the simulator.
-`run` always uses the simulator, on a computer with a GPU too, and so shows the same everywhere.
+Why not take one block with 50,000 threads, or more than two billion blocks? We ask the simulator.
+`run` always uses the simulator, even on a computer with a GPU, so it prints the same everywhere.
 """
 
 # %%
@@ -235,16 +236,16 @@ along x [2]. A large array therefore needs many blocks.
 ## 4. Threads without an element
 
 Back to 10 elements and 3 blocks of 4 threads. There are 12 threads.
-Our kernel knows nothing of the length. What do threads 10 and 11 do?
+Our kernel knows nothing about the length. What do threads 10 and 11 do?
 """
 
 # %%
 guess = "?"  # what do threads 10 and 11 do?
 
 a10, b10 = a[:10], b[:10]
-out = np.zeros(10, np.int64)
+out10 = np.zeros(10, np.int64)
 try:
-    run(add_pairs, 3, 4, [out, a10, b10])
+    run(add_pairs, 3, 4, [out10, a10, b10])
 except SimtError as error:
     print(error)
 
@@ -252,12 +253,12 @@ except SimtError as error:
 r"""
 The simulator has stopped the kernel. You will meet such reports again, so let us read this one.
 
-1. **What**: a *load* is a read. It was `a10[10]` that was read, called `a` inside the kernel.
+1. **What**: a *load* is a read. The kernel read `a[10]`; inside it, our array `a10` is called `a`.
    The array has 10 elements, so its last index is 9.
 2. **Who**: 2 of the 12 threads did it. The first is thread 2 of block 2.
    Check it with the formula: 2 * 4 + 2 = 10.
-   Positions have three numbers, as launches can have three dimensions; ours uses the first.
-3. **Where**: the line in your cell.
+   Positions have three numbers because a launch can have three dimensions. Ours uses only the first.
+3. **Where**: line 4 of the cell that defines the kernel.
 4. **What now**: a thread may work only while its index is below the size.
 
 A GPU makes no such check, and Numba's manual says that you must make it yourself [3].
@@ -276,9 +277,9 @@ def add_guarded(out, a, b):
         out[i] = a[i] + b[i]
 
 
-out = np.zeros(10, np.int64)
-add_guarded[3, 4](out, a10, b10)
-print(out)
+out10 = np.zeros(10, np.int64)
+add_guarded[3, 4](out10, a10, b10)
+print(out10)
 
 # %% [markdown]
 r"""
@@ -287,7 +288,7 @@ Choose the last block to see which ones they were.
 """
 
 # %%
-show_threads(add_guarded[3, 4], out, a10, b10)
+show_threads(add_guarded[3, 4], out10, a10, b10)
 
 # %% [markdown]
 r"""
@@ -305,10 +306,10 @@ blocks = (n + threads - 1) // threads
 random = np.random.default_rng(seed=1)
 x = random.random(n, dtype=np.float32)
 y = random.random(n, dtype=np.float32)
-total = np.zeros(n, np.float32)
-add_guarded[blocks, threads](total, x, y)
+sums = np.zeros(n, np.float32)
+add_guarded[blocks, threads](sums, x, y)
 
-print("same as NumPy:", np.array_equal(total, x + y))
+print("same as NumPy:", np.array_equal(sums, x + y))
 print(f"{blocks:,} blocks, {blocks * threads:,} threads")
 print("guess:", guess, "   without an element:", blocks * threads - n)
 
@@ -317,17 +318,18 @@ r"""
 That is the answer: **one short function, 1,000,192 threads**, and each thread knows its number.
 The **192** spare threads stop at the guard.
 
-And what went on inside this computer? If your first cell printed `sim`, there were no million threads.
-The simulator took each line of the kernel and did it for thousands of threads at a time.
+And what went on inside this computer? If your first cell printed `sim`, there were not a million threads.
+The simulator ran each line of the kernel for thousands of threads at a time.
 The values and the counts are exact. The time it took says nothing about a GPU.
 
 ## 6. In which order do threads run?
 
 The loop in section 1 went from the first element to the last. Do threads do that as well?
 We can find out with a task that needs an order: a running total.
-Each thread adds its element to the sum that the thread before it has left.
+Each thread adds its element to the total left by the thread before it.
+Thread 0 has none before it, so we set its total by hand, and `0 < i` keeps it out of the kernel.
 
-We feed it twelve ones. In order, the totals would be 1, 2, 3 and so on up to 12.
+We take twelve ones. In order, the totals would be 1, 2, 3 and so on up to 12.
 What will the last one be?
 """
 
@@ -339,12 +341,12 @@ guess = "?"  # the last running total of twelve ones
 def running_total(total, a):
     i = cuda.grid(1)
     if 0 < i < total.size:
-        total[i] = total[i - 1] + a[i]  # counts on the thread before
+        total[i] = total[i - 1] + a[i]  # relies on the thread before
 
 
 ones = np.ones(12, np.int64)
 total = np.zeros(12, np.int64)
-total[0] = 1
+total[0] = ones[0]  # thread 0 has none before it
 running_total[3, 4](total, ones)
 
 print("in order:", np.cumsum(ones))
@@ -359,12 +361,12 @@ A GPU may do this too, or something else, and something else again in the next r
 CUDA does not promise in which order blocks run, or that they run at the same time [4].
 
 So there is a rule: **no thread may need what another thread of the same launch writes.**
-Adding pairs keeps to it. A running total does not, and needs ideas from later lessons:
+Adding pairs follows it. A running total does not, and needs ideas from later lessons:
 barriers in `t1_05_shared_memory`, and then `t1_08_scan`.
 
 ## 7. More elements than threads
 
-So far each thread had one element at most. It may have several, if it gets its loop back.
+So far each thread had at most one element. It may have several, if it gets its loop back.
 In the next kernel each thread writes its own number into every element that it handles.
 `cuda.gridsize(1)` is the number of all threads in the launch.
 
@@ -390,11 +392,12 @@ print("guess:", guess, "   thread 3 has:", np.flatnonzero(owner == 3))
 
 # %% [markdown]
 r"""
-Thread 3 has elements **3, 11 and 19**. Each line above is one turn of the loop.
-In a turn, all 8 threads together cover 8 neighbours. Then they jump on by 8. In `range`,
+Thread 3 has elements **3, 11 and 19**. Each line above is one iteration of the loop.
+In each iteration, the 8 threads together cover 8 neighbouring elements. Then they all jump ahead by 8.
+In `range`,
 
 - the *start* is the thread's own number,
-- the *stop* is the length, and this is the guard as well,
+- the *stop* is the length, which makes it the guard as well,
 - the *step* is the number of threads in the whole grid.
 
 This is a *grid-stride loop* [5]. Look at it in the picture: each block now has several pieces.
@@ -405,8 +408,8 @@ show_threads(who_has[2, 4], owner)
 
 # %% [markdown]
 r"""
-Its strength: the number of threads has nothing to do with being right.
-Will this kernel also do with one single thread, or with 256,000?
+Its strength: it is right for any number of threads.
+Will it work with one thread, or with 256,000?
 """
 
 # %%
@@ -421,17 +424,21 @@ print("guess:", guess)
 
 # %% [markdown]
 r"""
-**0 missed**, each time. One thread does all the work in 21 turns.
+**0 missed**, each time. One thread does all the work in 21 iterations.
 Of 256,000 threads only 21 find an element.
 
-A common slip is to step by the threads of *one block*. Here it is, with a sum to compute.
-Is the result wrong? And how many stores do 8 threads make for 21 elements?
+A common slip is to step by the number of threads in *one block*. Here it is, with sums to compute.
+Are they right? And how many stores do the 8 threads make for 21 elements?
+
+We have to count for that. An *observer* watches a simulated run.
+`Census` is one: it counts how often each element is read and written.
 """
 
 # %%
 from warpwise.observe import Census
 
-guess = "?"  # stores made for 21 elements
+guess_right = "?"  # are the values right, yes or no?
+guess_stores = "?"  # how many stores for 21 elements?
 
 
 @cuda.jit
@@ -441,20 +448,28 @@ def add_with_short_steps(out, a, b):
 
 
 a21 = np.arange(21)
-out = np.zeros(21, np.int64)
-census = Census()  # counts how often each element is read and written
-run(add_with_short_steps, 2, 4, [out, a21, a21], observers=[census])
+out21 = np.zeros(21, np.int64)
+census = Census()
+run(add_with_short_steps, 2, 4, [out21, a21, a21], observers=[census])
 
-print("right values:", np.array_equal(out, a21 + a21))
+print("guess:", guess_right, "   right values:", np.array_equal(out21, a21 + a21))
 print("stores to each element:", census.writes["out"])
-print("guess:", guess, "   stores:", census.writes["out"].sum())
+print("guess:", guess_stores, "   stores:", census.writes["out"].sum())
 
 # %% [markdown]
 r"""
 All values are right, and that is what makes this slip hard to find.
 But there were **38 stores for 21 elements**: from element 4 on, both blocks did the same work.
-Change the launch to 5 blocks and run the cell again: how many stores are there now?
 In the lab, the check counts stores as well, so that you notice.
+
+How many stores are there with 5 blocks? Work it out, then change the launch and run the cell again.
+
+<details><summary>Answer</summary>
+
+65. The first block starts at element 0 and stores to all 21 elements.
+The next ones start 4, 8, 12 and 16 elements later: 21 + 17 + 13 + 9 + 5 = 65.
+
+</details>
 
 ## 8. What is simulated, and what a GPU adds
 
@@ -474,13 +489,13 @@ All labs can be done, with full marks, without a GPU.
 
 - A kernel is the body of a loop. A launch `kernel[blocks, threads](...)` runs it in every thread.
 - `cuda.grid(1)` is `blockIdx.x * blockDim.x + threadIdx.x`, the thread's number in the launch.
-- Blocks are whole, so round up: `(n + threads - 1) // threads`. A block has 1,024 threads at most.
+- Blocks are whole, so round up: `(n + threads - 1) // threads`. A block has at most 1,024 threads.
 - Some threads then have no element. Guard every read and every store: `if i < out.size:`.
 - Threads have no promised order. None may need what another one writes in the same launch.
 - `range(cuda.grid(1), n, cuda.gridsize(1))` is right for any number of threads.
 
 **Next:** the lab, `t1_01_threads_lab`, in your folder `mine/t1_kernels/`.
-Its first exercise takes two minutes.
+The first exercise takes two minutes.
 
 ## Sources
 

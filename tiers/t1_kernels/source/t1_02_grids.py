@@ -33,7 +33,7 @@ We could number its pixels from 0 to 23 and use `cuda.grid(1)`, as in the last l
 But what is the pixel *below* pixel 9? You have to calculate. Row and column would tell you at once.
 
 `cuda.grid(2)` gives a thread two numbers, x and y. Each thread below writes both into its pixel,
-y as the tens digit and x as the ones digit. What will stand in row 1, column 4?
+y as the tens digit and x as the ones digit. Which number will be in row 1, column 4?
 """
 
 # %%
@@ -46,20 +46,20 @@ def write_place(out):
     out[y, x] = 10 * y + x
 
 
-out = np.zeros((4, 6), np.int64)
-write_place[(2, 2), (3, 2)](out)
+places = np.zeros((4, 6), np.int64)
+write_place[(2, 2), (3, 2)](places)
 
-print(out)
-print("guess:", guess, "   row 1, column 4:", out[1, 4])
+print(places)
+print("guess:", guess, "   row 1, column 4:", places[1, 4])
 
 # %% [markdown]
 r"""
 It is **14**: y is 1, the row, and x is 4, the column.
 x runs along a row, and y runs down the rows, like the coordinates of a screen.
 
-The launch has two numbers on each side now: `(2, 2)` blocks of `(3, 2)` threads.
-In both, x comes first: 2 blocks of 3 threads side by side make 6 columns,
-and 2 blocks of 2 threads below one another make 4 rows.
+Both parts of the launch now have two numbers: `(2, 2)` blocks of `(3, 2)` threads.
+In both, x comes first. Side by side, 2 blocks of 3 threads make 6 columns.
+From top to bottom, 2 blocks of 2 threads make 4 rows.
 On each axis the formula is the one you know:
 
 ```python
@@ -71,14 +71,14 @@ Before you move the slider: which pixels belong to the second block, (1, 0)?
 """
 
 # %%
-show_threads(write_place[(2, 2), (3, 2)], out)
+show_threads(write_place[(2, 2), (3, 2)], places)
 
 # %% [markdown]
 r"""
 Block (1, 0) has the upper right quarter: one step along x, none along y.
 Each block covers a rectangle, 3 columns wide and 2 rows high.
 
-One thing will trip you up if you let it. CUDA names the horizontal direction first, an array names it last:
+One thing will trip you up if you let it. CUDA names the horizontal direction first, an array index names it last:
 
 | | along a row | down the rows |
 |---|---|---|
@@ -91,14 +91,17 @@ So a thread's own pixel is `a[y, x]`, always. Read it as "row y, column x".
 
 ## 2. Why is x the column?
 
-We could have written `out[x, y]` and swapped everything else. What speaks for `out[y, x]`?
-CUDA also counts the threads of a block in one line: thread `(x, y)` of a block that is Dx threads wide
-has the number `x + y * Dx` [1]. We write it into each pixel. Are threads 0 and 1 side by side,
-or is one below the other?
+We could have written `out[x, y]` and swapped everything else. Why do we prefer `out[y, x]`?
+CUDA also numbers the threads of a block in one line: thread `(x, y)` of a block that is Dx threads wide
+has the number `x + y * Dx` [1]. Each thread below writes this number into its pixel.
+Are threads 0 and 1 side by side, or is one below the other?
+
+We also print how the array lies in memory. `strides` says how many bytes it is from one element to the next,
+along each axis. Divided by the bytes of one element, `itemsize`, it counts elements.
 """
 
 # %%
-guess = "?"  # side by side, or below one another?
+guess = "?"  # side by side, or one below the other?
 
 
 @cuda.jit
@@ -107,54 +110,66 @@ def write_number(out):
     out[y, x] = cuda.threadIdx.x + cuda.threadIdx.y * cuda.blockDim.x
 
 
-write_number[(2, 2), (3, 2)](out)
+numbers = np.zeros((4, 6), np.int64)
+write_number[(2, 2), (3, 2)](numbers)
 
-print(out)
-print("elements from one column to the next:", out.strides[1] // out.itemsize)
-print("elements from one row to the next:   ", out.strides[0] // out.itemsize)
+print(numbers)
+print("elements from one column to the next:", numbers.strides[1] // numbers.itemsize)
+print("elements from one row to the next:   ", numbers.strides[0] // numbers.itemsize)
+print("guess:", guess)
 
 # %% [markdown]
 r"""
-Side by side: threads 0, 1, 2 stand in one row. x counts fastest.
-The last two lines tell how the array lies in memory: the next column is **1** element away, the next row **6**.
-So along a row, neighbours among the threads are neighbours in memory too.
-The other way round you would get the same values. The lesson `t1_04_coalescing` counts what it would cost.
+Side by side: threads 0, 1, 2 stand in one row. x changes first.
+In memory, the next column is **1** element away, the next row **6**.
+So along a row, neighbouring threads have neighbouring elements in memory too.
+The other way round you would get the same values. The lesson `t1_04_coalescing` counts what that costs.
 
 ## 3. How many blocks?
 
 Now the photo. Photos are named width first: 1920 x 1080 is a shape of `(1080, 1920)`.
-Our blocks are 16 x 16, that is 256 threads. NVIDIA's guide calls this size arbitrary, but a common choice [2].
-How many blocks do we need? And who owns the pixel in row 500, column 777?
+Our blocks are 16 x 16, that is 256 threads. NVIDIA's guide calls this size arbitrary but common [2].
+How many blocks do we need?
 """
 
 # %%
-guess = "?"  # blocks of 16 x 16 for the photo; block and thread of pixel [500, 777]
+guess = "?"  # blocks of 16 x 16 for the photo
 
-height, width = 1080, 1920
+photo_h, photo_w = 1080, 1920
 bx, by = 16, 16
-gx = (width + bx - 1) // bx  # along x: the width
-gy = (height + by - 1) // by  # along y: the height
+gx = (photo_w + bx - 1) // bx  # along x: the width
+gy = (photo_h + by - 1) // by  # along y: the height
 
-print(f"along x {gx}, along y {gy}: {gx * gy:,} blocks")
-print(f"{gx * bx * gy * by:,} threads for {width * height:,} pixels")
-print(f"threads without a pixel: {gx * bx * gy * by - width * height:,}")
-
-row, column = 500, 777
-owner = f"block ({column // bx}, {row // by}), thread ({column % bx}, {row % by})"
-print("guess:", guess, "   pixel [500, 777]:", owner)
+print(f"along x {gx}, along y {gy}")
+print(f"{gx * bx * gy * by:,} threads for {photo_w * photo_h:,} pixels")
+print(f"threads without a pixel: {gx * bx * gy * by - photo_w * photo_h:,}")
+print("guess:", guess, f"   blocks: {gx * gy:,}")
 
 # %% [markdown]
 r"""
-**8,160 blocks**: 120 side by side, 68 below one another. We round up on each axis on its own.
+**8,160 blocks**: 120 side by side, 68 from top to bottom. We round up on each axis separately.
 120 blocks fit the width exactly. 1080 / 16 is 67.5, so the last row of blocks hangs over the lower edge,
 and half of its threads, **15,360**, have no pixel.
 
+Now the question from the top, for one pixel: who owns row 500, column 777?
+"""
+
+# %%
+guess = "?"  # block (.., ..), thread (.., ..)
+
+row, column = 500, 777
+print("block ", (column // bx, row // by))
+print("thread", (column % bx, row % by))
+print("guess:", guess)
+
+# %% [markdown]
+r"""
 The pixel belongs to **thread (9, 4) of block (48, 31)**. Column 777 is 48 blocks and 9 threads to the right,
-row 500 is 31 blocks and 4 threads down. That answers the question at the top.
+row 500 is 31 blocks and 4 threads down. It works like this for every pixel.
 
 ## 4. Two guards
 
-A textbook many people learn from covers a picture of 62 rows and 76 columns with blocks of 16 x 16 [3].
+A widely used textbook covers a picture of 62 rows and 76 columns with blocks of 16 x 16 [3].
 It needs 5 blocks along x and 4 along y: 20 blocks, and 64 x 80 threads.
 We run that launch without any guard. How many threads will read outside the picture?
 """
@@ -172,9 +187,9 @@ def twice_unguarded(out, a, height, width):
 height, width = 62, 76
 grid, block = (5, 4), (16, 16)
 picture = np.random.default_rng(seed=2).random((height, width), dtype=np.float32)
-out = np.zeros_like(picture)
+doubled = np.zeros_like(picture)
 try:
-    run(twice_unguarded, grid, block, [out, picture, height, width])
+    run(twice_unguarded, grid, block, [doubled, picture, height, width])
 except SimtError as error:
     print(error)
 
@@ -182,12 +197,26 @@ except SimtError as error:
 r"""
 Read the report with the table of section 1 in mind.
 
-- `a[0, 76]` is row 0, column 76. The row is fine; the last column is 75. So it is **x** that ran over.
+- `a[0, 76]` is row 0, column 76. The row is fine; the last column is 75. So it is **x** that is too large.
 - The thread is number (12, 0) of block (4, 0): x = 4 * 16 + 12 = 76.
-- **408** threads are outside: 64 * 80 threads less 62 * 76 pixels.
+- **408** threads are outside: 64 * 80 threads minus 62 * 76 pixels.
 
-A GPU makes no such check [4]. In memory, row 1 follows row 0, so `out[0, 76]` lies where `out[1, 0]` is.
-A pixel of the next row would change, at the far side of the picture.
+A GPU makes no such check [4]. Which pixel would `out[0, 76]` be in memory, where row 1 follows row 0?
+"""
+
+# %%
+guess = "?"  # row and column of the pixel
+
+places_in_memory = np.arange(height * width).reshape(height, width)
+there = 0 * width + 76  # row 0, column 76, counted in elements from the start
+print("guess:", guess, "   [row column]:", *np.argwhere(places_in_memory == there))
+print("same value in a:", picture.ravel()[there] == picture[1, 0])
+
+# %% [markdown]
+r"""
+It is `out[1, 0]`, and the thread would read `a[1, 0]` for it.
+In this kernel it would even store the right number there, so nothing seems wrong.
+A kernel that uses x or y as a value would spoil that pixel, and past the last row the store leaves the array.
 
 Now we guard x, and forget y. How many threads are still outside?
 """
@@ -204,7 +233,7 @@ def twice_one_guard(out, a, height, width):
 
 
 try:
-    run(twice_one_guard, grid, block, [out, picture, height, width])
+    run(twice_one_guard, grid, block, [doubled, picture, height, width])
 except SimtError as error:
     print(error)
 
@@ -214,7 +243,8 @@ r"""
 This time the first index, the row, is too large. Each axis needs its own guard, and both must hold.
 
 With both guards, how many threads of the block in the lower right corner have work to do?
-The census knows which thread wrote each pixel, so we can count for every block.
+The census knows which thread wrote each pixel: `writer` holds the thread's number in the whole launch,
+block after block. Each block has 256 threads, so dividing by 256 gives the number of the block.
 """
 
 # %%
@@ -229,7 +259,7 @@ def twice(out, a, height, width):
 
 
 census = Census()
-run(twice, grid, block, [out, picture, height, width], observers=[census])
+run(twice, grid, block, [doubled, picture, height, width], observers=[census])
 block_of_pixel = census.writer["out"] // 256  # blocks are numbered along x first
 at_work = np.bincount(block_of_pixel.ravel(), minlength=20).reshape(4, 5)
 
@@ -241,9 +271,9 @@ print("guess:", guess, "   together:", at_work.sum(), "=", height, "*", width)
 # %% [markdown]
 r"""
 The corner block has **168** threads at work: 12 columns by 14 rows.
-The book tells the same four kinds of blocks apart, with the same numbers:
+The book has the same four kinds of blocks, with the same numbers:
 12 full blocks, 3 at the right edge, 4 at the lower edge, and 1 in the corner [3].
-All together they are the 4,712 pixels. No thread is missing, none is outside.
+Together they cover all 4,712 pixels. None is left out, and no thread is outside.
 
 Here is a smaller picture, 5 rows by 9 columns, under blocks of 4 x 2. Find the block with the fewest pixels.
 """
@@ -279,10 +309,10 @@ twice_swapped[(2, 2), block](out_square, square, 32, 32)
 print("square right:", np.array_equal(out_square, 2 * square))
 
 census = Census()
-out = np.zeros_like(picture)
-run(twice_swapped, grid, block, [out, picture, height, width], observers=[census])
+out_picture = np.zeros_like(picture)
+run(twice_swapped, grid, block, [out_picture, picture, height, width], observers=[census])
 written = census.writes["out"]
-print("62 x 76 right:", np.array_equal(out, 2 * picture))
+print("62 x 76 right:", np.array_equal(out_picture, 2 * picture))
 print("guess:", guess, "   missing:", np.count_nonzero(written == 0))
 
 fig, ax = plt.subplots(figsize=(5, 4))
@@ -294,14 +324,14 @@ plt.show()
 r"""
 **744** pixels are missing: 12 columns of 62 rows. No error, no warning, and the square was right.
 Our grid is 80 threads wide and 64 high. With the names exchanged there are only 64 threads for 76 columns.
-The 16 that are too many in the other direction stop at the guard, quietly.
+In the other direction there are 80 threads for 62 rows. Of these, 18 stop at the guard, quietly.
 
-So never test on a square. Take a picture with two different sizes, neither a multiple of the block.
-The checks in the labs always do.
+So never test on squares alone. Take a picture with two different sizes, neither a multiple of the block.
+The checks in the labs include such pictures.
 
 ## 6. Stencils: a result that needs its neighbours
 
-Blurring a picture means: each pixel becomes the mean of the 3 x 3 pixels around it.
+To blur a picture, replace each pixel by the mean of the 3 x 3 pixels around it.
 A computation in which each output reads a fixed pattern of neighbours is a *stencil*.
 Image filters, convolutions and many simulations are stencils.
 
@@ -332,26 +362,27 @@ def fetch_above(out, a, height, width):
         out[y, x] = a[y - 1, x]
 
 
-out = np.zeros_like(tags)
-finished = run(fetch_above, (2, 3), (4, 2), [out, tags, 6, 8])
+above = np.zeros_like(tags)
+finished = run(fetch_above, (2, 3), (4, 2), [above, tags, 6, 8])
 
-print(out)
+print(above)
 for note in finished.notes:
     print(note.text)
 
 # %% [markdown]
 r"""
-Row 0 holds the *last* row, 50 to 57. In Python index -1 means the last element, and Numba keeps to that on a GPU too.
-So at the upper and left edge a stencil does not fail. It mixes in pixels of the far side, without a word.
-The simulator runs on as well, but leaves a note. At the lower and right edge you would get the report of section 4.
+Row 0 holds the *last* row, 50 to 57. In Python, index -1 means the last element, and Numba does the same on a GPU.
+So at the upper and left edges a stencil does not fail. It mixes in pixels from the opposite edge.
+A GPU says nothing; the simulator also carries on, but leaves a note.
+At the lower and right edges you would get the report of section 4.
 
-You have to decide what happens at the edge. There is no right answer, only a chosen one:
+You have to decide what happens at the edge. There is no right answer, only a choice:
 
-| rule | a missing neighbour | used for |
-|---|---|---|
-| keep | the edge is not computed, only copied | simulations with a fixed border |
-| clamp | the nearest pixel inside counts again | image filters |
-| skip | the mean is taken of those that exist | blurring |
+| rule | where a neighbour is missing |
+|---|---|
+| keep | the pixel is copied, not computed |
+| clamp | the nearest pixel inside the picture stands in for it |
+| skip | the mean is taken over the neighbours that exist |
 
 Our blur keeps the edge. A thread now has three cases: outside the picture, on its edge, inside.
 """
@@ -390,7 +421,7 @@ The noise is weaker, and the rings are still there. Look closely at the edge: it
 ## 7. Count the reads
 
 The same kernel, on the small picture of 6 x 8. How many reads of `a` will all threads make together?
-Count inner pixels and edge pixels apart.
+Count inner pixels and edge pixels separately.
 """
 
 # %%
@@ -406,30 +437,29 @@ print("guess:", guess, "   together:", census.reads["a"].sum())
 # %% [markdown]
 r"""
 **240** reads: 4 * 6 inner pixels with 9 reads each, and 24 edge pixels with one.
-The table shows them where they happened. Away from the edge each pixel was read **9** times, by nine different threads:
+The table shows where they happened. Away from the edge each pixel was read **9** times, by nine different threads:
 by the one that owns it, and by its eight neighbours.
 
-Does the photo follow the same sum? Here are over two million threads, and the census counts them all.
+Does the same sum hold for the photo? This launch has over two million threads, and the census counts them all.
 """
 
 # %%
-guess = "?"  # reads for each pixel of the photo, about
+guess = "?"  # roughly how many reads per pixel?
 
-photo = np.zeros((1080, 1920), np.float32)
-out = np.zeros_like(photo)
+photo = np.zeros((photo_h, photo_w), np.float32)
 census = Census()
-run(blur, (120, 68), block, [out, photo, *photo.shape], observers=[census])
+run(blur, (gx, gy), (bx, by), [np.zeros_like(photo), photo, photo_h, photo_w], observers=[census])
 reads = census.reads["a"].sum()
 
-inner = (1080 - 2) * (1920 - 2)
+inner = (photo_h - 2) * (photo_w - 2)
 print(f"by the sum: {9 * inner + (photo.size - inner):,} reads")
 print(f"counted:    {reads:,} reads")
-print("guess:", guess, f"   for each pixel: {reads / photo.size:.2f}")
+print("guess:", guess, f"   reads per pixel: {reads / photo.size:.2f}")
 
 # %% [markdown]
 r"""
 **18,614,432** reads, and the sum agrees to the last one.
-That is almost **9 reads for each pixel**, though the photo holds each pixel only once.
+That is almost **9 reads per pixel**, though the photo holds each pixel only once.
 
 ## 8. How few reads would do?
 
@@ -478,8 +508,8 @@ for T in (1, 4, 8, 16, 32):
 
 # %% [markdown]
 r"""
-Better: the halo grows with the side of the tile, the tile with its area.
-With T = 16 a result needs **1.266** reads instead of 9, about seven times fewer.
+Better: the halo grows like T, the number of results like T squared.
+With T = 16 a result needs **1.266** reads instead of 9: about a seventh.
 T = 1 is the kernel we have: a thread that shares nothing. T = 32 is the largest square block, with 1,024 threads.
 
 These are counts, not times. A GPU has caches that catch some of the repeated reads.
@@ -487,12 +517,13 @@ Sharing on purpose needs *shared memory*, and that is the lesson `t1_05_shared_m
 
 ## 9. May the result replace the picture?
 
-It is tempting to do without the second array, and to replace each pixel by its mean. Will that be right?
+It is tempting to do without the second array, and to replace each pixel by its mean.
 The edge stays as it is anyway, so the kernel gets shorter.
+We try it on the picture of 62 x 76, and on one as large as the photo. Will the result be right?
 """
 
 # %%
-guess = "?"  # right for the small picture? right for the photo?
+guesses = {62: "?", 1080: "?"}  # right with 62 rows, yes or no? right with 1080 rows?
 
 
 @cuda.jit
@@ -512,17 +543,18 @@ for h, w in ((62, 76), (1080, 1920)):
     right = np.zeros_like(image)
     run(blur, enough, block, [right, image, h, w])
     run(blur_in_place, enough, block, [image, h, w])
-    print(f"{h} x {w} right: {np.array_equal(image, right)}")
+    print("guess:", guesses[h], f"   {h} x {w} right: {np.array_equal(image, right)}")
 
 # %% [markdown]
 r"""
-Right for the small picture, wrong for the photo. Why?
-The simulator runs a small launch in one go, and all its threads read before any of them writes. That was luck.
+Right for the small picture, wrong for the large one. Why?
+The simulator runs a small launch in one go, and all its threads read before any of them writes,
+so the result happened to be right.
 A large launch runs in portions. Later threads then read pixels that earlier ones have already blurred.
-A GPU, too, works on a part of the blocks at a time, and promises no order.
+A GPU, too, works on some of the blocks at a time, and promises no order.
 
 It is the rule of the last lesson again: no thread may need what another thread of the same launch writes.
-So a stencil has two arrays. If you blur again, the two change places.
+So a stencil needs two arrays. To blur once more, swap the two.
 
 ## 10. More pixels than threads
 
@@ -546,21 +578,23 @@ def who_has(owner, height, width):
 
 owner = np.full((5, 9), -1)
 who_has[(1, 1), (4, 2)](owner, 5, 9)
+
 print(owner)
+print("guess:", guess)
 
 # %% [markdown]
 r"""
 The pixels that hold 1 are in columns **1 and 5** of rows **0, 2 and 4**. In each direction the thread starts at its own place,
-ends at the size, and jumps by the size of the grid. The ends of the loops are the guards.
+stops at the size of the picture, and jumps by the number of threads. The ends of the loops are the guards.
 
 ## What to remember
 
 - `x, y = cuda.grid(2)`. x runs along a row, y down the rows. A thread's pixel is `a[y, x]`.
 - A shape is (height, width), a launch is (x, y): `(ceil(width / bx), ceil(height / by)), (bx, by)`.
 - Two axes, two guards: `if x < width and y < height:`.
-- Test on pictures that are not square. A square hides x and y exchanged.
-- A stencil reads neighbours. Decide what the edge does; index -1 is the last element and no error.
-- A 3 x 3 stencil makes 9 reads for each result. A tile of 16 x 16 with its halo holds 324 pixels: 1.27 for each result.
+- Test on pictures that are not square. A square hides that x and y are exchanged.
+- A stencil reads neighbours. Decide what happens at the edge. Index -1 is no error: it is the last element.
+- A 3 x 3 stencil makes 9 reads per result. A tile of 16 x 16 with its halo has 324 pixels: 1.27 per result.
 - A stencil never writes into the array that it reads.
 
 **Next:** the lab, `t1_02_grids_lab`, in your folder `mine/t1_kernels/`.

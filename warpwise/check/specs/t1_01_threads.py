@@ -175,8 +175,9 @@ guarded_add = KernelSpec(
         "subtracted": lambda case: {"out": case.args["a"].astype(np.float64) - case.args["b"]},
     },
     causes={
-        "last_left_out": "Everything is right but the last element: the guard stops one too early.",
-        "first_left_out": "Everything is right but element 0: the guard keeps thread 0 out.",
+        "last_left_out": "Everything is right except the last element: the guard stops one too "
+        "early.",
+        "first_left_out": "Everything is right except element 0: the guard keeps thread 0 out.",
         **{
             f"blocks_of_{size}": "These are the elements that a kernel reaches when it takes every "
             f"block to have {size} threads; this launch has blocks of another size."
@@ -207,7 +208,7 @@ guarded_add = KernelSpec(
             )
             for size in TYPED_BLOCKS
         },
-        "subtracted": ("Compare the sign in your formula.", "The exercise asks for a sum."),
+        "subtracted": ("Which operator is in your formula?", "The exercise asks for a sum."),
         "written_more_than_once": (
             "How many stores does one thread do, and how many threads share an element?",
             "Compute the whole sum first, then store it once, from one thread.",
@@ -249,7 +250,7 @@ blocks_for = FunctionSpec(
         "parentheses_missing": lambda n, threads: n + threads - 1 // threads,
     },
     causes={
-        "at_least_one": "It gives one block also when there is nothing to do.",
+        "at_least_one": "It gives one block even when there is nothing to do.",
         "rounded": "The quotient is rounded to the nearest whole number.",
         "floor_division": "The quotient is rounded down, so the elements of the last, partly "
         "filled block get no thread.",
@@ -403,7 +404,7 @@ def _scaled_from_thread_number(case: Case) -> Outputs:
 
 
 def _scaled_twice(case: Case) -> Outputs:
-    """One turn of the loop and one more."""
+    """One iteration of the loop and one more."""
     number = _number(case)
     both = np.concatenate([number, number + number.size])
     return {"out": _reached(case, _scaled(case), both)}
@@ -421,12 +422,12 @@ def _scaled_with_step(step: int) -> Callable[[Case], Outputs]:
 
 
 def _first_elements(case: Case) -> np.ndarray:
-    """Each element's number in the first turn of the loop of its thread."""
+    """Each element's number in the first iteration of its thread."""
     return np.arange(case.args["out"].size) % _number(case).size
 
 
 def _last_product_kept(case: Case) -> Outputs:
-    """A loop over j that stores a[j] * factor to out[i]: the last turn is what remains."""
+    """A loop over j that stores a[j] * factor to out[i]: the last product remains."""
     n, number = case.args["out"].size, _number(case)
     first = number[number < n]
     last = first + (n - 1 - first) // number.size * number.size
@@ -458,12 +459,14 @@ stride_scale = KernelSpec(
         **{f"step_of_{step}": _scaled_with_step(step) for step in TYPED_STEPS},
     },
     causes={
-        "last_left_out": "Everything is right but the last element: the loop ends one too early.",
+        "last_left_out": "Everything is right except the last element: the loop ends one too "
+        "early.",
         "one_element_each": "Each thread has stored to one element only, and there are more "
         "elements than threads.",
         "one_place_each": "Each thread has stored all its results in one and the same element, so "
         "only the last one is left.",
-        "first_input_only": "Each thread has used its first element of the input in every turn.",
+        "first_input_only": "Each thread has used its first element of the input in every "
+        "iteration.",
         "factor_added": "The factor was added, not multiplied.",
         **{
             f"step_of_{step}": f"These are the elements that a loop reaches with steps of {step}, "
@@ -473,25 +476,25 @@ stride_scale = KernelSpec(
         "block_left_out": "Threads of all blocks began with the same elements, those of block 0, "
         "and then stepped over the rest.",
         "two_elements_each": "Every thread has done two elements and stopped.",
-        "written_more_than_once": "The values are right, but several threads, or several turns of "
-        "a loop, stored to the same element: the work is done more than once.",
+        "written_more_than_once": "The values are right, but several threads, or several "
+        "iterations of a loop, stored to the same element: the work is done more than once.",
     },
     hints={
         "one_element_each": (
             "What does a thread do when it has finished its first element?  If you have a loop, "
-            "does the index in out[...] change with each turn?",
+            "does the index in out[...] change in each iteration?",
             "A thread has to go on: a loop that starts at its own number, steps by the number of "
             "threads in the grid, and ends at the length.  The loop's own variable is the index.",
         ),
         "one_place_each": (
-            "Which index do you use in out[...], and does it change with each turn?",
+            "Which index do you use in out[...], and does it change in each iteration?",
             "The loop's own variable is the index, on both sides of the =.",
         ),
         "first_input_only": (
-            "Which index do you use in a[...], and does it change with each turn?",
+            "Which index do you use in a[...], and does it change in each iteration?",
             "The loop's own variable is the index, on both sides of the =.",
         ),
-        "factor_added": ("Compare the sign in your formula.", "The exercise asks for a product."),
+        "factor_added": ("Which operator is in your formula?", "The exercise asks for a product."),
         **{
             f"step_of_{step}": (
                 "How does your kernel know how many threads the launch has?",
@@ -501,7 +504,7 @@ stride_scale = KernelSpec(
         },
         "block_left_out": (
             "Where does the loop of the first thread of block 1 start?",
-            "A loop must start at the place in the whole grid, cuda.grid(1).",
+            "The loop must start at the thread's number in the whole grid, cuda.grid(1).",
         ),
         "two_elements_each": (
             "How many elements does a thread have if there are three times as many elements as "
@@ -520,12 +523,12 @@ stride_scale = KernelSpec(
         ),
         "written_more_than_once": (
             "Write down the indices that thread 0 of block 0 and thread 0 of block 1 visit.",
-            "After one turn all threads of the grid have done one element each.  So the step is "
-            "the number of threads in the grid, cuda.gridsize(1), not in a block.",
+            "In each iteration, all threads of the grid do one element each.  So the step is the "
+            "number of threads in the grid, cuda.gridsize(1), not in a block.",
         ),
         "out_of_bounds": (
             "What ends the loop?",
-            "The index must be below the length in every turn, also in the first.",
+            "The index must be below the length in every iteration, even the first.",
         ),
         "input_copied": (
             "The input arrives, but is anything done to it?",
@@ -603,11 +606,12 @@ interleave = KernelSpec(
     hints={
         "odd_end_missing": (
             "Who writes the last element when out has an odd length?",
-            "a can be one longer than b.  A guard with the length of b cuts off the last of a.",
+            "a can be one longer than b.  A guard with the length of b cuts off the last element "
+            "of a.",
         ),
         "one_element_each": (
             "Must this kernel work when there are more elements than threads?",
-            "It must: any launch has to do.  Use a grid-stride loop as in stride_scale.",
+            "Yes, it must be right in any launch.  Use a grid-stride loop as in stride_scale.",
         ),
         "one_after_the_other": (
             "Write down where out[1] comes from.",
@@ -632,7 +636,8 @@ interleave = KernelSpec(
         ),
         "written_more_than_once": (
             "Which threads store to the element in the table?",
-            "Each element of out needs one thread and one turn.  Check start and step of the loop.",
+            "Each element of out needs one thread and one iteration.  Check the start and the step "
+            "of the loop.",
         ),
     },
 )

@@ -60,12 +60,10 @@ def on_image(mistake: Mistake) -> Callable[[Case], dict[str, Array]]:
 
 BLOCK_CAUSES = {
     "one_block_row": (
-        "Only the rows of the first row of blocks were written: y does not tell blocks below one "
-        "another apart."
+        "Only the rows of the uppermost blocks were written: y does not depend on blockIdx.y."
     ),
     "one_block_column": (
-        "Only the columns of the first column of blocks were written: x does not tell blocks side "
-        "by side apart."
+        "Only the columns of the leftmost blocks were written: x does not depend on blockIdx.x."
     ),
 }
 BLOCK_HINTS = {
@@ -186,7 +184,7 @@ BLOCKS_2D = FunctionSpec(
         ),
         "rounded_down": "Rounding down leaves the last pixels of a row or column without a block.",
         "one_too_many": "Where a side is a multiple of the block's, there is a block too many.",
-        "one_side_for_both": "Both axes are divided by the block's extent along x.",
+        "one_side_for_both": "Both sides are divided by the number of threads along x.",
         "blocks_of_16": "That is right for blocks of 16 x 16, whatever block you are given.",
         "block_swapped": "The width is divided by the second number of block, the height by the "
         "first.",
@@ -212,7 +210,7 @@ BLOCKS_2D = FunctionSpec(
         ),
         "one_side_for_both": (
             "Is a block always square?",
-            "block[0] is its extent along x, block[1] along y.",
+            "block[0] is the number of its threads along x, block[1] along y.",
         ),
         "blocks_of_16": (
             "Which of the three parameters does your function not use?",
@@ -283,7 +281,7 @@ TRANSPOSE_COPY = KernelSpec(
         **BLOCK_CAUSES,
         "transposed": (
             "The elements that were written are those that threads reach when x counts the rows of "
-            "a and y its columns; this grid is laid out for x along a row of a."
+            "a and y its columns.  In this grid x runs along a row of a."
         ),
         "same_memory_order": (
             "The pixels lie in out one after another as they lie in a: the shape changed, but no "
@@ -338,10 +336,10 @@ CROSS_READS = ValueSpec(
         "nine_everywhere": "That is nine reads for every pixel; the cross has no corners.",
         "four_per_pixel": "That leaves out the pixel in the middle of the cross.",
         "one_per_pixel": "That is one read for each pixel, as if nobody read a neighbour.",
-        "edge_two_thick": "That takes the edge for two pixels thick.",
+        "edge_two_thick": "That treats the edge as two pixels thick.",
         "corners_counted_twice": "That is four too many: each corner is counted with its row and "
         "with its column.",
-        "one_side_only": "That takes one row and one column for the edge; there are two of each.",
+        "one_side_only": "That counts one row and one column as the edge; there are two of each.",
     },
     hints={
         "wrong_values": (
@@ -458,8 +456,8 @@ CROSS_BLUR = KernelSpec(
         "never_written": "Some pixels have no store: the inner pixels or the edge were left out.",
         "edges_zero": "The inner pixels are right; the edge is zero.",
         "edges_wrapped": (
-            "Pixels of row 0 or column 0 were mixed with pixels of the far edge: index -1 is the "
-            "last one."
+            "Pixels of row 0 or column 0 were mixed with pixels from the opposite edge: index -1 "
+            "is the last one."
         ),
         "edges_clamped": (
             "The inner pixels are right.  On the edge a missing neighbour was replaced by the edge "
@@ -663,8 +661,8 @@ BOX_BLUR = KernelSpec(
         "edges_zero_padded": "On the edge the pixels outside the picture count as zeros.",
         "edges_averaged": "On the edge the mean is taken over the pixels that exist.",
         "edges_wrapped": (
-            "Pixels of row 0 or column 0 were mixed with pixels of the far edge: index -1 is the "
-            "last one."
+            "Pixels of row 0 or column 0 were mixed with pixels from the opposite edge: index -1 "
+            "is the last one."
         ),
         "middle_left_out": "The mean is taken over the eight neighbours only.",
         "divided_by_eight": "The sum of nine pixels is divided by eight.",
@@ -684,8 +682,8 @@ BOX_BLUR = KernelSpec(
         ),
         "no_loop": (
             "How many threads has this launch, and how many pixels are there?",
-            "Let each thread go on: from its own column in steps of the grid's width in threads, "
-            "and the same for rows.  cuda.gridsize(2) gives both steps.",
+            "Let each thread go on from its own pixel, in steps of the threads that the grid has "
+            "along x and along y.  cuda.gridsize(2) gives both steps.",
         ),
         "no_loop_over_rows": (
             "Columns go on beyond the grid; what about rows?",
@@ -721,7 +719,7 @@ BOX_BLUR = KernelSpec(
             "Which pixel is a[y - 1, x] when y is 0?",
             "Clamp at both ends: min(max(i, 0), n - 1).",
         ),
-        "middle_left_out": ("How many pixels has a 3 x 3 window?", "The middle one counts too."),
+        "middle_left_out": ("How many pixels does a 3 x 3 box have?", "The middle one counts too."),
         "divided_by_eight": ("How many pixels are in the sum?", "Nine: divide by nine."),
         "last_offset_missing": (
             "Which values does range(-1, 1) give?",
