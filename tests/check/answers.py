@@ -181,6 +181,39 @@ def stores_nothing(out, a, b, n):
 
 
 @jit
+def stores_twice(out, a, b, n):
+    i = cuda.grid(1)
+    if i < n:
+        out[i] = a[i]
+        out[i] = a[i] + b[i]
+
+
+@jit
+def zero_then_wrong(out, a, b, n):
+    i = cuda.grid(1)
+    if i < n:
+        out[i] = 0
+        if n > 1:
+            out[i] = a[i] - b[i]
+
+
+@jit
+def zero_start(out, a, b, n):
+    i = cuda.grid(1)
+    if i < n:
+        out[i] = a[i] + b[i]
+        if i < 31:
+            out[i] = 0
+
+
+@jit
+def shuffled(a, b, out, n):
+    i = cuda.grid(1)
+    if i < n:
+        out[i] = a[i] + b[i]
+
+
+@jit
 def three_parameters(out, a, b):
     i = cuda.grid(1)
     out[i] = a[i] + b[i]

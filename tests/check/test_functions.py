@@ -142,10 +142,7 @@ def test_a_float_for_an_integer_is_explained() -> None:
     message = messages(float_division)
 
     assert "  what   got 1.0, a float; expected an int\n" in message
-    assert (
-        "  cause  A division with / gives a float, also when it comes out even; // gives an"
-        in message
-    )
+    assert "  cause  The value is right, but its type is float.  A division with / gives" in message
 
 
 def test_an_exception_shows_the_learners_line() -> None:
@@ -270,3 +267,14 @@ def test_a_list_that_contains_itself_is_an_error_of_the_answer() -> None:
     spec = FunctionSpec("one", "t0", 1, lambda rng, level: [()], reference=lambda: 1)
 
     assert judge(spec, endless).diagnosis == "raised"
+
+
+def test_parameters_in_another_order_are_said() -> None:
+    """The calls are by position."""
+
+    def swapped(threads, n):
+        return -(-n // threads)
+
+    assert messages(swapped).splitlines()[1] == (
+        "  what   Your parameters are (threads, n); the check passes (n, threads), in that order."
+    )

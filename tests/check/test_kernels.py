@@ -136,10 +136,10 @@ def test_a_changed_input_names_the_thread_that_changed_it() -> None:
         lines("""
     guarded: fail, 0 of 2 points
       where  writes_input[1, 32](out, a, b, n) with n = 1
-      what   1 of 1 elements of a changed
+      what   1 of 1 element of a changed
                element  before  after   changed by
                a[0]     -3.56   -1.206  block 0, thread 0
-      cause  a is an input, and the kernel stored to it.
+      cause  a is an input, but the kernel stores to it.
       next   Which array is on the left of each =?
              A plainer hint: check("guarded", writes_input, hint=2)
       (counted, simulator)
@@ -154,7 +154,7 @@ def test_a_double_write_counts_the_stores() -> None:
         lines("""
     guarded: fail, 0 of 2 points
       where  every_thread_all[1, 32](out, a, b, n) with n = 1
-      what   1 of 1 elements of out was written more than once
+      what   1 of 1 element of out was written more than once
                element  times written  last written by
                out[0]   32             block 0, thread 31
       cause  The values are right, but several stores went to one element.
@@ -201,6 +201,7 @@ def test_the_second_hint_is_plainer() -> None:
         "  next   Follow one thread: what does it read, what does it compute, what does it "
         "store?\n" in second
     )
+    assert second.endswith("\n         More: hint 3 below the check cell.\n  (counted, simulator)")
     assert "hint=2" not in second
     assert first == judge(GUARDED, answers.zeros, hint=1).message
 
@@ -260,3 +261,91 @@ def test_a_fault_of_the_spec_is_not_the_learners() -> None:
 
     with pytest.raises(ValueError, match=r"^the reference of out has shape \(3,\), not \(1,\)$"):
         judge(spec, answers.right)
+
+
+def test_parameters_in_another_order_are_said() -> None:
+    """Before anything is launched; other names are fine, the same names elsewhere are not."""
+    assert (
+        lines("""
+    guarded: fail, 0 of 2 points
+      what   Your parameters are (a, b, out, n); the check passes (out, a, b, n), in that order.
+      next   The lab starts with @cuda.jit above def guarded(out, a, b, n).
+    """)
+        == judge(GUARDED, answers.shuffled).message
+    )
+    assert judge(GUARDED, answers.shuffled).diagnosis == "wrong_type"
+
+
+def test_stores_of_one_thread_are_told_from_those_of_several() -> None:
+    """A sum that is built up in the output needs a variable, not another index."""
+    record = judge(GUARDED, answers.stores_twice, 5)
+
+    assert record.diagnosis == "written_more_than_once"
+    assert record.report is not None
+    assert record.report.cells[1] == ("out[0]", "2", "block 0, thread 0")
+    assert record.report.cause == (
+        "The values are right.  One thread stores to it twice: keep the value in a variable and "
+        "store once."
+    )
+    assert record.report.next == "Which of your lines does this thread run more than once?"
+
+
+def test_there_is_no_third_hint() -> None:
+    """It stands in the lab; the second is not repeated."""
+    for hint in (3, 4):
+        message = judge(GUARDED, answers.zeros, hint=hint).message
+        assert message.endswith(
+            "  next   There are no more hints here; hint 3 stands below the check.\n"
+            "  (counted, simulator)"
+        )
+
+
+def test_one_element_is_no_last_element() -> None:
+    """A part left out is shown where there is a whole to leave it out of."""
+    assert (
+        "  where  whole_blocks[2, 32](out, a, b, n) with n = 33\n"
+        "  what   1 of 33 elements of out is wrong\n"
+    ) in judge(GUARDED, answers.whole_blocks).message
+    assert (
+        "  cause  The last element of out was not written: the last block of 32 threads is not "
+        "full.\n"
+    ) in judge(GUARDED, answers.whole_blocks).message
+
+    message = judge(one_launch(1), answers.whole_blocks).message
+    assert "  cause  No thread wrote to out.\n" in message
+    message = judge(one_launch(1), answers.zeros).message
+    assert "  cause  The value written to out is zero.\n" in message
+
+
+def test_two_mistakes_at_once_show_the_first() -> None:
+    """The first failing case has a telling cause, the others only wrong values."""
+    record = judge(GUARDED, answers.zero_then_wrong)
+
+    assert record.diagnosis == "all_zero"
+    assert "  where  zero_then_wrong[1, 32](out, a, b, n) with n = 1\n" in record.message
+
+
+def one_launch(n: int) -> KernelSpec:
+    """The exercise with one launch only."""
+    rng = np.random.default_rng(0)
+    args = {"out": np.zeros(n, np.float32), "a": cases.values(rng, n), "b": cases.values(rng, n)}
+    case = Case({**args, "n": n}, cases.ceil_div(n, 32), 32)
+    return KernelSpec("one", "t0", 1, ("out",), lambda rng, level: [case], answers.add)
+
+
+def test_a_cause_that_speaks_of_a_part_is_shown_where_there_is_one() -> None:
+    """A suspect that leaves some elements right is shown in a launch where some are."""
+
+    def ends_zero(case: Case) -> dict[str, np.ndarray]:
+        right = answers.add(case)["out"]
+        right[:31] = 0
+        return {"out": right}
+
+    spec = KernelSpec(
+        "guarded", "t0", 2, ("out",), answers.launches, answers.add,
+        suspects={"start_zero": ends_zero}, causes={"start_zero": "Only the end is right."},
+    )  # fmt: skip
+    record = judge(spec, answers.zero_start)
+
+    assert record.diagnosis == "start_zero"
+    assert "  where  zero_start[1, 32](out, a, b, n) with n = 32\n" in record.message

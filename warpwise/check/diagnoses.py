@@ -1,6 +1,7 @@
 """Diagnoses: what a wrong output looks like, each a small pure function.
 
 A diagnosis takes the evidence of one failing launch and returns a sentence when it fits, else None.
+It returns "" where it would fit but the launch is too small to show it: one element is no last one.
 Several may fit one launch; the one that fits every failing launch is the likely cause, and the
 order of `DIAGNOSES` decides between those.
 """
@@ -15,6 +16,8 @@ from .cases import as_dims
 from .evidence import Evidence
 from .tolerance import REDUCED, Tolerance, close
 from .wording import count_of, counted, number
+
+TOO_SMALL = ""
 
 Diagnosis = Callable[[Evidence], str | None]
 
@@ -31,15 +34,15 @@ def wrote_outside(e: Evidence) -> str | None:
 
 
 def output_read(e: Evidence) -> str | None:
-    """The output was read before it was written: it holds no zeros to begin with."""
+    """The output was read before it was written: it does not begin with zeros."""
     if e.inout or e.census is None:
         return None
     bad = e.wrong & e.written
     if not bad.any() or not (e.census.reads[bad] > 0).all():
         return None
     return (
-        f"The kernel reads {e.name} and uses what it finds there.  Before the launch it holds "
-        "no zeros but leftovers, as memory on a GPU does."
+        f"The kernel reads {e.name} before it stores there.  At that moment {e.name} does not hold "
+        "zeros but whatever was there before, as memory on a GPU does."
     )
 
 
@@ -79,11 +82,13 @@ def multiple_of_block_only(e: Evidence) -> str | None:
     full = e.due & _below(e, whole)
     if (full == e.due).all() or not (full == e.written).all():
         return None
+    if not full.any():
+        return TOO_SMALL
     rest = int(e.due.sum() - full.sum())
-    which = "element was" if rest == 1 else f"{rest} elements were"
+    which = "element" if rest == 1 else f"{rest} elements"
     return (
-        f"The last {which} left out of {e.name}: the last block of {e.case.threads_per_block} "
-        "threads is not full."
+        f"The last {which} of {e.name} {'was' if rest == 1 else 'were'} not written: the last "
+        f"block of {e.case.threads_per_block} threads is not full."
     )
 
 
@@ -98,7 +103,7 @@ def swapped_axes(e: Evidence) -> str | None:
         return None
     return (
         f"The elements that were written are those that threads reach when x counts the rows of "
-        f"{e.name} and y the columns; this grid is laid out the other way round."
+        f"{e.name} and y the columns.  In this grid x counts the columns."
     )
 
 
@@ -110,8 +115,8 @@ def never_written(e: Evidence) -> str | None:
     if not e.written.any():
         return f"No thread wrote to {e.name}."
     return (
-        f"{count_of(missing, 'element')} of {e.name} {_was(missing)} never written: no thread had "
-        f"{'it' if missing.sum() == 1 else 'them'}."
+        f"{count_of(missing, 'element')} of {e.name} {_was(missing)} never written: no thread "
+        "stored there."
     )
 
 
@@ -119,6 +124,8 @@ def all_zero(e: Evidence) -> str | None:
     """Zeros were stored where other values belong."""
     if not e.written.any() or (e.got[e.written] != 0).any() or not e.want[e.due].any():
         return None
+    if e.got.size == 1:
+        return f"The value written to {e.name} is zero."
     return f"Every value written to {e.name} is zero."
 
 
@@ -161,7 +168,7 @@ def constant_output(e: Evidence) -> str | None:
     got, want = e.got[e.written], e.want[e.due]
     if got.size < 2 or (got != got[0]).any() or (want == want[0]).all():
         return None
-    return f"Every value written to {e.name} is {number(got[0])}: it does not depend on the inputs."
+    return f"Every value written to {e.name} is {number(got[0])}, but the right ones differ."
 
 
 def reduced_precision(e: Evidence) -> str | None:
@@ -182,7 +189,9 @@ def reduced_precision(e: Evidence) -> str | None:
 
 def wrong_values(e: Evidence) -> str | None:
     """Always fits: the fallback."""
-    return None if not e.wrong.any() else f"The values in {e.name} are not those of the exercise."
+    if not e.wrong.any():
+        return None
+    return f"The values in {e.name} are not what the exercise asks for."
 
 
 DIAGNOSES: Sequence[tuple[str, Diagnosis]] = (
@@ -211,16 +220,14 @@ def fitting(
     suspects: what known mistakes of this exercise would have given here; they come first.
     """
     found = {
-        slug: causes.get(
-            slug, f"The values are those of a known mistake: {slug.replace('_', ' ')}."
-        )
+        slug: causes.get(slug, f"A known mistake gives these values: {slug.replace('_', ' ')}.")
         for slug, array in suspects.items()
         if e.matches(np.ma.asanyarray(array))
     }
     for slug, diagnosis in DIAGNOSES:
         sentence = diagnosis(e)
-        if sentence:
-            found.setdefault(slug, causes.get(slug, sentence))
+        if sentence is not None and not found.get(slug):
+            found[slug] = causes.get(slug, sentence) if sentence else TOO_SMALL
     return found
 
 
@@ -229,8 +236,10 @@ def common(failures: Sequence[Mapping[str, str]]) -> str:
     first, *rest = failures
     shared = [slug for slug in first if all(slug in other for other in rest)]
     telling = [slug for slug in shared if slug != "wrong_values"]
+    shown = [slug for slug in telling if any(other[slug] for other in failures)]
     # With two mistakes at once none fits everywhere: the smallest launch shows the first to mend.
-    return (telling or list(first))[0]
+    alone = [slug for slug in first if first[slug]]
+    return (shown or telling or alone or list(first))[0]
 
 
 def _extents(e: Evidence) -> tuple[int, ...]:

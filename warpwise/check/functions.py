@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import diagnoses, hints, plain, record, todo
+from . import clues, diagnoses, hints, plain, record, todo
 from .cases import Level, seeded
+from .printed import Printed, caught
 from .record import Record
-from .report import Report, Row
+from .report import Listing, Report, Row, listing
 from .spec import FunctionSpec, ValueSpec
 from .values import equal, kind, mismatch, show, slip
+from .wording import shuffled
 
 SHOWN = 5
 LABEL = "computed on this machine"
@@ -65,9 +67,16 @@ def judge_function(
         report = Report(problem, next=f"The lab starts with def {spec.name}({', '.join(asked)}).")
         return _record(spec, "fail", report, seed, "wrong_type")
     inputs = inputs_of(spec, seed, level)
-    values = collect(spec, answer, inputs)
-    names, called = _parameters(answer), _called(spec, answer)
-    return judge_values(spec, inputs, values, seed=seed, hint=hint, called=called, names=names)
+    values: list[plain.Outcome] = []
+    printed: list[Printed] = []
+    for args in inputs:
+        with caught() as said:
+            values += collect(spec, answer, [args])
+        printed.append(said)
+    return judge_values(
+        spec, inputs, values, seed=seed, hint=hint, called=_called(spec, answer),
+        names=_parameters(answer), printed=printed, rounding=clues.rounding(answer),
+    )  # fmt: skip
 
 
 def judge_values(
@@ -79,25 +88,33 @@ def judge_values(
     hint: int = 1,
     called: str = "",
     names: Sequence[str] = (),
+    printed: Sequence[Printed] = (),
+    rounding: tuple[str, str] | None = None,
 ) -> Record:
     """Judge what `collect` brought back.  Runs nothing of the answer.
 
     called, names: the function and its parameters as the learner calls them, for the message.
+    printed: during each call.  rounding: of NumPy, used in the function, and what gives integers.
     Raises ValueError when there is not one outcome per input.
     """
     if len(inputs) != len(values) or not inputs:
         raise ValueError(f"{spec.name}: {len(inputs)} inputs, {len(values)} values")
     wanted = [plain.decode(plain.encode(_expected(spec, args))) for args in inputs]
     params = list(names or (spec.params if isinstance(spec, FunctionSpec) else ()))
-    wrong = []
-    for args, value, want in zip(inputs, values, wanted, strict=True):
-        found = _examine(spec, tuple(args), value, want, params)
+    wrong: list[Wrong] = []
+    loud: Listing | None = None
+    for k, (args, value, want) in enumerate(zip(inputs, values, wanted, strict=True)):
+        found = _examine(spec, tuple(args), value, want, params, rounding)
+        said = printed[k] if printed else None
+        if said and (loud is None or (found and not wrong)):
+            where = _call(called or spec.name, tuple(args), params)
+            loud = listing(where if isinstance(spec, FunctionSpec) else "Your code", said)
         if found:
             wrong.append(found)
     if not wrong:
         count = f"{len(inputs)} calls" if len(inputs) > 1 else "1 call"
-        said = f"Right in {count}." if isinstance(spec, FunctionSpec) else "Right."
-        return _record(spec, "pass", Report(said), seed, None, LABEL)
+        praise = f"Right in {count}." if isinstance(spec, FunctionSpec) else "Right."
+        return _record(spec, "pass", Report(praise, printed=loud), seed, None, LABEL)
 
     constant = _constant(values, wanted)
     fits = [{**f.fits, **constant} if "wrong_values" in f.fits else f.fits for f in wrong]
@@ -116,6 +133,7 @@ def judge_values(
         cells=tuple(rows),
         left_out=f"... and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else "",
         cause=fits[0].get(slug, ""),
+        printed=loud,
         **hints.shown(slug, own, hint, spec.name, called),
     )
     return _record(spec, "fail", report, seed, slug, LABEL)
@@ -123,7 +141,7 @@ def judge_values(
 
 def _examine(
     spec: FunctionSpec | ValueSpec, call: tuple[Any, ...], value: plain.Outcome, want: Any,
-    params: Sequence[str],
+    params: Sequence[str], rounding: tuple[str, str] | None,
 ) -> Wrong | None:  # fmt: skip
     hidden = isinstance(spec, ValueSpec)
     expected = "" if hidden else show(want)
@@ -133,14 +151,14 @@ def _examine(
         return Wrong(call, f"it raised {text}{at}", value["raised"], expected, {"raised": ""})
     got = plain.decode(value["returned"])
     if got is None and want is not None:
-        cause = "The function ends without a return, so Python gives back None."
+        cause = "The function ends without a return, so it returns None."
         return Wrong(call, "it returned None", "None", expected, {"no_return": cause})
     problem = mismatch(got, want)
     if problem:
-        return Wrong(call, problem, show(got), expected, {"wrong_type": slip(got, want)})
+        return Wrong(call, problem, show(got), expected, {"wrong_type": slip(got, want, rounding)})
     if value.get("changed"):
         changed = ", ".join(params[k] for k in value["changed"] if k < len(params))
-        cause = "The caller still needs its data: work on a copy, or build a new value."
+        cause = "The caller still needs these data: work on a copy, or build a new value."
         return Wrong(call, f"it changed its argument {changed}", show(got), expected,
                      {"input_modified": cause})  # fmt: skip
     if equal(got, want, spec.tolerance):
@@ -161,7 +179,7 @@ def _suspected(spec: FunctionSpec | ValueSpec, call: tuple[Any, ...], got: Any) 
         wrong = mistake if isinstance(spec, ValueSpec) else mistake(*call)
         wrong = plain.decode(plain.encode(wrong))
         if mismatch(got, wrong) is None and equal(got, wrong, spec.tolerance):
-            default = f"This is what a known mistake gives: {slug.replace('_', ' ')}."
+            default = f"A known mistake gives this value: {slug.replace('_', ' ')}."
             found[slug] = spec.causes.get(slug, default)
     return found
 
@@ -202,7 +220,7 @@ def _not_this_function(spec: FunctionSpec | ValueSpec, answer: Any) -> str | Non
             f"{_called(spec, answer)} has {len(names)} parameter{'s' * (len(names) != 1)} "
             f"({', '.join(names) or 'none'}); the exercise calls it with {asked}."
         )
-    return None
+    return shuffled(names, wanted)
 
 
 def _parameters(answer: Any) -> list[str]:

@@ -28,15 +28,15 @@ GENERAL: Mapping[str, tuple[str, str]] = {
         "All threads of a block share blockIdx.  The index needs the thread as well.",
     ),
     "multiple_of_block_only": (
-        "Try a length that is no multiple of the block on paper.",
-        "The last block is only partly full, and its threads with an element must still work.",
+        "Try a length on paper that is not a multiple of the block.",
+        "Not every thread of the last block has an element, but those that have one must work.",
     ),
     "all_zero": (
         "Where does the stored value come from?",
         "Follow one thread: what does it read, what does it compute, what does it store?",
     ),
     "input_copied": (
-        "The inputs arrive, but is anything done to them?",
+        "The inputs arrive, but is anything done with them?",
         "Compare the right-hand side of the store with the formula in the exercise.",
     ),
     "constant_output": (
@@ -65,17 +65,26 @@ GENERAL: Mapping[str, tuple[str, str]] = {
         "Two threads have computed the same index, or a loop visits an element twice.  Each "
         "element needs exactly one thread.",
     ),
+    "stored_by_one_thread": (
+        "Which of your lines does this thread run more than once?",
+        "Add up in a variable of its own, and store that variable once, after the last step.",
+    ),
+    "bitwise_in_comparison": (
+        "In which order does Python read the condition?",
+        "Put and between two comparisons, or or.  Where you want & or |, put each comparison in "
+        "parentheses.",
+    ),
     "input_modified": (
         "Which array is on the left of each =?",
-        "The inputs are to be read only.  Results go to the output.",
+        "Only read the inputs.  Results go to the output.",
     ),
     "wrong_values": (
         "Work out the first row of the table by hand: which inputs should that element use?",
         "Take the thread of that row and follow it through your code line by line, with numbers.",
     ),
     "wrong_type": (
-        "Compare what your code gives with what the exercise asks for.",
-        "Read the exercise's docstring again: it names the type and the order of everything.",
+        "Compare what your code returns with what the exercise asks for.",
+        "Read the docstring of the exercise again: it names the types and their order.",
     ),
     "no_return": (
         "The function computes something, but does it hand it back?",
@@ -86,8 +95,8 @@ GENERAL: Mapping[str, tuple[str, str]] = {
         "Look at the line named above and at the values it works on.",
     ),
     "unsupported": (
-        "This construct is Python that a GPU kernel cannot have, or that is not needed here.",
-        "Say the same with arithmetic, if, for, while and plain indexing.",
+        "A GPU kernel cannot use all of Python.  Which construct does the message name?",
+        "Write the same with arithmetic, if, for, while and plain indexing.",
     ),
     "typing": (
         "Look at the types on the line above: an array, a number, an index?",
@@ -96,8 +105,8 @@ GENERAL: Mapping[str, tuple[str, str]] = {
     ),
     "launch": (
         "Compare the launch with the kernel's parameters.",
-        "The number and the kinds of the arguments must fit the kernel, and the launch shape must "
-        "be whole numbers that a GPU allows.",
+        "The arguments must fit the kernel in number and kind.  Blocks and threads must be whole "
+        "numbers that a GPU allows.",
     ),
     "livelock": (
         "Which statement changes the loop's condition?",
@@ -131,6 +140,9 @@ VALUE: Mapping[str, tuple[str, str]] = {
     ),
 }
 
+BELOW = "More: hint 3 below the check cell."
+NO_MORE = "There are no more hints here; hint 3 stands below the check."
+
 FALLBACK = GENERAL["wrong_values"]
 
 
@@ -142,16 +154,20 @@ def pair(diagnosis: str, own: Mapping[str, tuple[str, str]]) -> tuple[str, str]:
 def shown(
     diagnosis: str, own: Mapping[str, tuple[str, str]], level: int, name: str, called: str
 ) -> dict[str, str]:
-    """The `next`, `plain` and `more` of a report.
+    """The `next`, `plain`, `more` and `last` of a report.
 
-    level 1 gives the vague hint and says how to get the plainer one; level 2 gives the plainer.
-    There is no memory of earlier attempts, so a notebook that runs again prints the same.
+    level 1 gives the vague hint and says how to get the plainer one; level 2 gives the plainer and
+    says where the last one stands; there are no more.  There is no memory of earlier attempts, so a
+    notebook that runs again prints the same.
     """
     vague, plain = pair(diagnosis, own)
-    if level >= 2:
-        return {"next": plain}
+    if level > 2:
+        return {"next": NO_MORE}
+    if level == 2:
+        return {"next": plain, "last": BELOW}
     return {
         "next": vague,
         "plain": plain,
+        "last": BELOW,
         "more": f'A plainer hint: check("{name}", {called}, hint=2)',
     }

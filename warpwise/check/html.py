@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from html import escape
 
-from .report import Report
+from .report import Listing, Report
 
 _LOOK = {  # status: sign, plain colour, JupyterLab variable
     "pass": ("✓", "#2e7d32", "--jp-success-color1"),
@@ -54,9 +54,22 @@ def _rows(report: Report) -> list[str]:
     if report.plain:
         following += (
             '<details style="margin-top: 2px;"><summary style="cursor: pointer;">A plainer hint'
-            f"</summary>{_lines(report.plain)}</details>"
+            f"</summary>{_lines(report.plain)}{_lines(report.last)}</details>"
         )
-    return [*rows, _row("next", following)] if following else rows
+    else:
+        following += _lines(report.last)
+    rows += [_row("next", following)] if following else []
+    return [*rows, _row("print", _listing(report.printed))] if report.printed else rows
+
+
+def _listing(printed: Listing) -> str:
+    """Folded, so that it takes one line."""
+    lines = "\n".join([*printed.lines, *([printed.left_out] if printed.left_out else [])])
+    return (
+        f'<details><summary style="cursor: pointer;">{escape(printed.heading)}</summary>'
+        f'<pre style="{_MONO} margin: 0; white-space: pre-wrap;">{escape(lines)}</pre>'
+        "</details>"
+    )
 
 
 def _row(label: str, body: str) -> str:

@@ -6,16 +6,17 @@ failure   one failing case: the evidence, and the diagnoses that fit it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from . import diagnoses, hints, record, runner, todo, wording
+from . import clues, diagnoses, hints, record, runner, todo, wording
 from .cases import Case, Level, seeded
 from .evidence import Evidence, gather
+from .printed import Printed
 from .record import Record
-from .report import Report, Row
+from .report import Listing, Report, Row, listing
 from .runner import Outcome
 from .spec import KernelSpec
 
@@ -27,6 +28,8 @@ class Failure:
     """Why one case failed: slug -> sentence, likeliest first, and what to show for it.
 
     elements: of the output; minor: the values are right, only a requirement is not met.
+    partly: some elements are right; valued: the values are wrong; hint: whose hints to show, where
+    it is not the diagnosis.
     """
 
     case: Case
@@ -36,6 +39,9 @@ class Failure:
     left_out: str = ""
     elements: int = 2
     minor: bool = False
+    partly: bool = False
+    valued: bool = False
+    hint: str = ""
 
 
 def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: int = 1) -> Record:
@@ -57,34 +63,70 @@ def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: i
 
     failures: list[Failure] = []
     notes: dict[str, None] = {}
+    printed: list[tuple[Case, Printed]] = []
+    slip = clues.bitwise(kernel.source)
     for case in cases:
         poisoned = tuple(name for name in spec.outputs if name not in spec.inout)
         outcome = runner.run(answer, kernel, case, poisoned, seed)
         notes.update(dict.fromkeys(outcome.notes))
         failure = examine(spec, case, outcome, names)
+        if outcome.printed and (not printed or (failure and not failures)):
+            printed[:] = [(case, outcome.printed)]
         if failure:
-            failures.append(failure)
+            failures.append(_explained(failure, outcome.error, kernel.source, slip))
         if outcome.error is not None:  # larger launches would be stopped as well
             break
     label = runner.label(answer)
+    said = [_said(kernel, *one, names) for one in printed]
     if not failures:
-        report = Report(_praise(spec, cases))
+        report = Report(_praise(spec, cases), printed=said[0] if said else None)
         return _record(spec, "pass", report, seed, None, tuple(notes), label)
 
-    # Too many mistakes fit a single element; a double write matters once the values are right.
-    failures = [f for f in failures if not f.minor] or failures
-    telling = [f for f in failures if f.elements > 1] or failures
-    slug = diagnoses.common([failure.fits for failure in telling])
-    first = next(failure for failure in failures if slug in failure.fits)
+    slug, first = _telling(failures, spec)
     report = Report(
         what=first.what,
         where=wording.launch(kernel.name, kernel.parameters, first.case, names),
         cells=first.cells,
         left_out=first.left_out,
         cause=first.fits[slug],
-        **hints.shown(slug, spec.hints, hint, spec.name, _called(answer, spec)),
+        printed=said[0] if said else None,
+        **hints.shown(first.hint or slug, spec.hints, hint, spec.name, _called(answer, spec)),
     )
     return _record(spec, "fail", report, seed, slug, tuple(notes), label)
+
+
+def _telling(failures: list[Failure], spec: KernelSpec) -> tuple[str, Failure]:
+    """The likeliest diagnosis, and the smallest failing case that shows it."""
+    # Too many mistakes fit a single element; a double write matters once the values are right.
+    failures = [f for f in failures if not f.minor] or failures
+    telling = [f for f in failures if f.elements > 1] or failures
+    slug = diagnoses.common([failure.fits for failure in telling])
+    if slug == "wrong_values":  # two mistakes at once: the first case may still show one of them
+        slug = diagnoses.common([failures[0].fits])
+    found = [failure for failure in failures if failure.fits.get(slug)]
+    found = found or [failure for failure in failures if slug in failure.fits]
+    if slug in spec.suspects:  # such a cause tells right elements from wrong ones
+        found = [failure for failure in found if failure.partly] or found
+    return slug, found[0]
+
+
+def _explained(failure: Failure, error: Exception | None, source: Any, slip: str | None) -> Failure:
+    """The failure, with what the text of the kernel gives away."""
+    if error is not None and clues.guarded(source, error):
+        head, guard, _ = failure.what.partition("Guard the access")
+        failure = replace(failure, what=head + clues.PASSED if guard else failure.what)
+    if not slip:
+        return failure
+    if failure.valued:
+        return replace(failure, fits={clues.BITWISE: slip, **failure.fits})
+    if "out_of_bounds" in failure.fits:
+        return replace(failure, fits={"out_of_bounds": slip}, hint=clues.BITWISE)
+    return failure
+
+
+def _said(kernel: Any, case: Case, printed: Printed, names: Mapping[str, str]) -> Listing:
+    where = wording.launch(kernel.name, kernel.parameters, case, names)
+    return listing(where, printed)
 
 
 def examine(
@@ -142,6 +184,9 @@ def _kernel(spec: KernelSpec, answer: Any, params: Sequence[str]) -> Any:
             f"{kernel.name} has {own} ({got}); the exercise calls it with "
             f"{len(params)}: {', '.join(params)}.",
         )
+    shuffled = wording.shuffled(kernel.parameters, params)
+    if shuffled:
+        raise _NotThisKernel("wrong_type", shuffled)
     return kernel
 
 
@@ -165,7 +210,7 @@ def _changed_input(
             ))  # fmt: skip
         return Failure(
             case,
-            {"input_modified": f"{own} is an input, and the kernel stored to it."},
+            {"input_modified": f"{own} is an input, but the kernel stores to it."},
             f"{wording.count_of(differs, 'element')} of {own} changed",
             tuple(rows),
             _left_out(differs),
@@ -197,7 +242,10 @@ def _wrong(spec: KernelSpec, e: Evidence) -> Failure:
     if (e.wrong & e.written).any():
         what += f" (must be {e.tolerance})"
     fits = diagnoses.fitting(e, suspects, spec.causes)
-    return Failure(e.case, fits, what, tuple(rows), _left_out(e.wrong), int(e.due.sum()))
+    return Failure(
+        e.case, fits, what, tuple(rows), _left_out(e.wrong), int(e.due.sum()),
+        partly=bool((e.due & ~e.wrong).any()), valued=True,
+    )  # fmt: skip
 
 
 def _twice(e: Evidence) -> Failure:
@@ -209,14 +257,23 @@ def _twice(e: Evidence) -> Failure:
             wording.element(e.name, index), str(e.census.writes[index]),
             wording.thread_of(e.census.writer[index], e.case),
         ))  # fmt: skip
+    cause = "The values are right, but several stores went to one element."
+    alone = not e.census.several[often].any()
+    if alone:
+        times = wording.times(int(e.census.writes[often][0]))
+        cause = (
+            f"The values are right.  One thread stores to it {times}: keep the value in a "
+            "variable and store once."
+        )
     return Failure(
         e.case,
-        {"written_more_than_once": "The values are right, but several stores went to one element."},
+        {"written_more_than_once": cause},
         f"{wording.count_of(often, 'element')} of {e.name} {'was' if often.sum() == 1 else 'were'} "
         "written more than once",
         tuple(rows),
         _left_out(often),
         minor=True,
+        hint="stored_by_one_thread" if alone else "",
     )
 
 

@@ -123,7 +123,7 @@ def make(
 def headline(exercise: str, status: str, points: float, max_points: float) -> str:
     """One line that stands alone."""
     if status == "todo":
-        return f"{exercise}: to do, {max_points:g} {_points(max_points)} to win"
+        return f"{exercise}: to do, worth {max_points:g} {_points(max_points)}"
     if status == "error":
         return f"{exercise}: not checked"
     return f"{exercise}: {status}, {points:g} of {max_points:g} {_points(max_points)}"

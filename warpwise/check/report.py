@@ -10,15 +10,27 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .printed import Printed
+
 Row = tuple[str, ...]
 WIDTH = 84
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What an answer printed: a heading, the first lines, how many more there were."""
+
+    heading: str
+    lines: tuple[str, ...]
+    left_out: str = ""
 
 
 @dataclass(frozen=True)
 class Report:
     """What a message says, before it is laid out.  An empty part is left out.
 
-    what may be several lines (a simulator's message); `plain` is the plainer hint behind `more`.
+    what may be several lines (a simulator's message); `plain` is the plainer hint behind `more`;
+    `last` stands below the plainest hint.
     """
 
     what: str
@@ -29,6 +41,8 @@ class Report:
     next: str = ""
     plain: str = ""
     more: str = ""
+    last: str = ""
+    printed: Listing | None = None
 
 
 def text(headline: str, report: Report) -> str:
@@ -48,7 +62,20 @@ def text(headline: str, report: Report) -> str:
     lines += _part("cause", report.cause)
     lines += _part("next", report.next)
     lines += [f"         {report.more}"] if report.more else []
+    lines += [f"         {report.last}"] if report.last and not report.plain else []
+    if report.printed:
+        lines += _part("print", report.printed.heading)
+        lines += [f"           {line}".rstrip() for line in report.printed.lines]
+        lines += [f"           {report.printed.left_out}"] if report.printed.left_out else []
     return "\n".join(lines)
+
+
+def listing(where: str, printed: Printed) -> Listing:
+    """E.g. "add[1, 32](out) with n = 1 printed 12 lines:", and the first ten of them."""
+    more = printed.count - len(printed.lines)
+    lines = "1 line" if printed.count == 1 else f"{printed.count} lines"
+    left_out = f"... and {more} more" if more else ""
+    return Listing(f"{where} printed {lines}:", printed.lines, left_out)
 
 
 def columns(rows: Sequence[Row]) -> list[str]:

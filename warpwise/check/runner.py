@@ -7,23 +7,28 @@ kernel with such an index never reaches the GPU.  Values then come from the GPU 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from .cases import Case, poison
+from .printed import Printed, caught
 
 SIMULATED = "counted, simulator"
 
 
 @dataclass(frozen=True)
 class Writes:
-    """Who touched an array: per element how often, and the last writing thread (-1: none)."""
+    """Who touched an array: per element how often, and the last writing thread (-1: none).
+
+    several: which elements more than one thread stored to.
+    """
 
     writes: np.ndarray
     reads: np.ndarray
     writer: np.ndarray
+    several: np.ndarray
 
 
 class DeviceError(Exception):
@@ -40,13 +45,14 @@ class Outcome:
     """A finished or stopped launch, by the spec's argument names.
 
     arrays: contents afterwards; census: empty where the simulator did not run to the end;
-    error: the simulator's, when it stopped the kernel; notes: its remarks.
+    error: the simulator's, when it stopped the kernel; notes: its remarks; printed: by the kernel.
     """
 
     arrays: Mapping[str, np.ndarray]
     census: Mapping[str, Writes] = field(default_factory=dict)
     error: Exception | None = None
     notes: tuple[str, ...] = ()
+    printed: Printed = field(default_factory=Printed)
 
 
 def run(answer: Any, kernel: Any, case: Case, outputs: tuple[str, ...], seed: int) -> Outcome:
@@ -54,7 +60,9 @@ def run(answer: Any, kernel: Any, case: Case, outputs: tuple[str, ...], seed: in
 
     outputs: arguments to poison first.  The arrays of `case` are copied, never changed.
     """
-    outcome = _simulate(kernel, case, fresh(case, outputs), seed)
+    with caught() as printed:
+        outcome = _simulate(kernel, case, fresh(case, outputs), seed)
+    outcome = replace(outcome, printed=printed)
     if not launches_on_gpu(answer):
         return outcome
     if outcome.error is not None and not _beyond_simulator(outcome.error):
@@ -65,8 +73,8 @@ def run(answer: Any, kernel: Any, case: Case, outputs: tuple[str, ...], seed: in
     try:
         answer[case.grid, case.block](*args.values())
     except Exception as error:  # compiler and driver have many classes of their own
-        return Outcome(_arrays(args), outcome.census, DeviceError(error), notes)
-    return Outcome(_arrays(args), outcome.census, None, notes)
+        return Outcome(_arrays(args), outcome.census, DeviceError(error), notes, printed)
+    return Outcome(_arrays(args), outcome.census, None, notes, printed)
 
 
 def fresh(case: Case, outputs: tuple[str, ...]) -> dict[str, Any]:
@@ -101,11 +109,12 @@ def label(answer: Any) -> str:
 
 
 def _simulate(kernel: Any, case: Case, args: dict[str, Any], seed: int) -> Outcome:
-    from warpwise.observe import Census
     from warpwise.simt import SimtError
     from warpwise.simt import run as simulate
 
-    census = Census()
+    from .writers import Writers
+
+    census = Writers()
     try:
         finished = simulate(
             kernel, case.grid, case.block, list(args.values()), observers=(census,), seed=seed
@@ -116,7 +125,7 @@ def _simulate(kernel: Any, case: Case, args: dict[str, Any], seed: int) -> Outco
         return Outcome(_arrays(args), error=error)
     theirs = dict(zip(args, kernel.parameters, strict=True))
     seen = {
-        name: Writes(census.writes[own], census.reads[own], census.writer[own])
+        name: Writes(census.writes[own], census.reads[own], census.writer[own], census.several[own])
         for name, own in theirs.items()
         if own in census.writes
     }

@@ -91,11 +91,22 @@ def kind(value: Any) -> str:
     return names.get(type(value), f"a {type(value).__name__}")
 
 
-def slip(got: Any, want: Any) -> str:
-    """The usual slip behind a value of the wrong kind; empty when there is none."""
-    if isinstance(got, float) and isinstance(want, int):
-        return "A division with / gives a float, also when it comes out even; // gives an integer."
-    return ""
+def slip(got: Any, want: Any, rounding: tuple[str, str] | None = None) -> str:
+    """The usual slip behind a value of the wrong kind; empty when there is none.
+
+    rounding: ("np.ceil", "math.ceil") where the function rounds with NumPy.
+    """
+    if isinstance(want, list) and isinstance(got, list) and len(got) == len(want):
+        slips = [slip(a, b, rounding) for a, b in zip(got, want, strict=True)]
+        return next((said for said in slips if said), "")
+    if not (isinstance(got, float) and type(want) is int):
+        return ""
+    right = "The value is right, but its type is float.  " if got == want else ""
+    if rounding:
+        return f"{right}{rounding[0]} returns a float; {rounding[1]} returns an int."
+    return (
+        f"{right}A division with / gives a float, also when it comes out even; // gives an integer."
+    )
 
 
 def show(value: Any) -> str:

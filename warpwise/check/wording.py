@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,8 @@ def element(name: str, index: tuple[int, ...]) -> str:
 
 
 def count_of(which: np.ndarray, noun: str) -> str:
-    """ "1 of 33 elements": how many are set, out of how many."""
-    return f"{int(which.sum())} of {int(which.size)} {noun}s"
+    """ "1 of 33 elements", "1 of 1 element": how many are set, out of how many."""
+    return f"{int(which.sum())} of {counted(int(which.size), noun)}"
 
 
 def counted(count: int, noun: str) -> str:
@@ -41,9 +42,25 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'es' if noun.endswith('ch') else 's'}"
 
 
+def times(count: int) -> str:
+    """ "twice", "9 times"."""
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def shuffled(own: Sequence[str], asked: Sequence[str]) -> str | None:
+    """A sentence when `own` are the names `asked` in another order; other names are fine."""
+    if list(own) == list(asked) or sorted(own) != sorted(asked):
+        return None
+    return (
+        f"Your parameters are ({', '.join(own)}); the check passes ({', '.join(asked)}), in that "
+        "order."
+    )
+
+
 def launch(kernel: str, params: list[str], case: Case, names: Mapping[str, str]) -> str:
     """ "guarded_add[2, 32](out, a, b, n) with n = 33"."""
     facts = case.describe(names)
+    facts = re.sub(r"^1 (\w+)s$", r"1 \1", facts)  # a label like "1 elements"
     tail = f" with {facts}" if facts else ""
     return f"{kernel}[{_dims(case.grid)}, {_dims(case.block)}]({', '.join(params)}){tail}"
 
