@@ -13,6 +13,8 @@ import pytest
 from tests.check import answers
 from tests.check.answers import GUARDED
 from warpwise.check import MIME, KernelSpec, Record, check, judge, specs
+from warpwise.check.record import make
+from warpwise.check.report import Report
 
 
 class Words(html.parser.HTMLParser):
@@ -196,3 +198,15 @@ def test_a_note_keeps_its_line_of_code_below_it() -> None:
     assert "\n  note   negative_index, line " in record.message
     assert "\n           out[-1 - i] = a[i]\n" in record.message
     assert page_of(record).count("out[-1 - i] = a[i]") == 1
+
+
+def test_a_long_note_wraps() -> None:
+    """As every other part does; a line of code stays as it is."""
+    long = "word " * 30
+    record = make("one", "t0", "pass", 1, Report("Right."), findings=(f"{long}\n  {'x' * 99}",))
+
+    assert record.message.splitlines()[2:] == [
+        "  note   " + " ".join(["word"] * 17),
+        "         " + " ".join(["word"] * 13),
+        "           " + "x" * 99,
+    ]

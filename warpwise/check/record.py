@@ -6,11 +6,12 @@ status  todo (nothing written yet), pass, fail, error (a fault of ours, never th
 from __future__ import annotations
 
 import sys
+import textwrap
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from . import html
-from .report import Report, text
+from .report import WIDTH, Report, text
 
 MIME = "application/vnd.warpwise.record+json"
 Status = Literal["todo", "pass", "fail", "error"]
@@ -102,8 +103,9 @@ def make(
     points = max_points if status == "pass" else 0
     lines = [text(headline(exercise, status, points, max_points), report)]
     for finding in findings:
-        first, *rest = finding.splitlines()
-        lines += [f"  note   {first}", *(f"         {line}" for line in rest)]
+        sentence, *code = finding.splitlines()
+        first, *rest = textwrap.wrap(sentence, WIDTH) or [""]
+        lines += [f"  note   {first}", *(f"         {line}" for line in (*rest, *code))]
     lines += [f"  ({label})"] if label else []
     return Record(
         exercise,
