@@ -9,7 +9,7 @@ import pytest
 
 from tests.show import kernels
 from warpwise.show import show_threads
-from warpwise.show.palette import INK, TINTS
+from warpwise.show.palette import INK, TINTS, shade
 
 
 def zeros(*shape: int) -> np.ndarray:
@@ -167,3 +167,41 @@ def test_tints_are_legible_under_dark_text() -> None:
 
     for tint in TINTS:
         assert (luminance(tint) + 0.05) / (luminance(INK) + 0.05) >= 8
+
+
+def test_nine_blocks_look_different() -> None:
+    """The ninth has the colour of the first, and a dotted frame, which the legend explains."""
+    page = show_threads(kernels.image[(3, 3), (1, 1)], zeros(3, 3)).html()
+    looks = [style for style, _ in cells(page)]
+
+    assert len(set(looks)) == 9
+    assert f"background: {TINTS[0]}" in looks[0] and "border: 3px solid" in looks[0]
+    assert f"background: {TINTS[0]}" in looks[8] and f"border: 3px dotted {INK}" in looks[8]
+    assert "Dotted frame: a second block of the same colour." in page
+    assert "Dotted" not in show_threads(kernels.image[(2, 4), (1, 1)], zeros(4, 2)).html()
+
+
+@pytest.mark.parametrize("grid", [(16, 1, 1), (40, 1, 1), (3, 3, 1), (8, 8, 1), (16, 9, 1),
+                                  (5, 4, 3), (1, 40, 1), (13, 7, 2)])  # fmt: skip
+def test_blocks_that_touch_never_look_the_same(grid: tuple[int, int, int]) -> None:
+    """Straight or across a corner, in grids of one to three axes."""
+    looks = {place: shade(place, grid) for place in np.ndindex(grid)}
+    compared = 0
+    for (x, y, z), look in looks.items():
+        for step in np.ndindex(3, 3, 3):
+            near = (x + step[0] - 1, y + step[1] - 1, z + step[2] - 1)
+            if near in looks and near != (x, y, z):
+                compared += 1
+                assert looks[near] != look, (x, y, z, near)
+
+    assert compared
+    assert grid != (3, 3, 1) or looks[0, 0, 0] != looks[2, 2, 0]
+
+
+def test_long_lines_wrap() -> None:
+    """In the text at 88 characters, in HTML at the width of the page."""
+    picture = show_threads(kernels.same_for_every_block[1000, 2], zeros(40_000), array="out")
+    said = [line for line in str(picture).splitlines() if "elements of out written" in line]
+
+    assert said and all(len(line) <= 88 for line in said)
+    assert "white-space: normal; overflow-wrap: break-word; max-width: 48em;" in picture.html()

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 import sys
 
+import nbclient
+import nbconvert
+import nbformat
 import numpy as np
 import pytest
 
@@ -18,44 +23,87 @@ def ten() -> list[np.ndarray]:
     return [np.ones(10, np.float32) for _ in range(3)]
 
 
-def test_the_slider_redraws_the_figure() -> None:
-    """From all blocks to one: the figure below changes, and back again."""
-    picture = show_threads(kernels.add[3, 4], *ten())
-    slider, shown = picture.slider().children
+def test_the_slider_asks_for_a_block_or_for_all() -> None:
+    """From all blocks to one, and back again."""
+    drawn: list[int | None] = []
+    slider = show_threads(kernels.add[3, 4], *ten()).slider(drawn.append)
 
     assert [name for name, _ in slider.options] == ["all", "0", "1", "2"]
-    assert shown.value == picture.html()
 
     slider.value = 1
-    assert shown.value == picture.html(1)
-    assert "Block 1 wrote 4 elements of out." in shown.value
-
     slider.value = -1
-    assert shown.value == picture.html()
+    assert drawn == [1, None]
 
 
-def test_a_notebook_gets_widget_figure_and_text() -> None:
-    """Whatever shows the notebook picks the best form it can."""
+def test_the_slider_redraws_the_figure_below_it() -> None:
+    """Two outputs, and an update of the second when the slider moves."""
+    program = """
+import numpy as np
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from tests.show import kernels
+from warpwise.show import picture, show_threads
+InteractiveShell.instance()
+launch = show_threads(kernels.add[3, 4], *(np.ones(10, np.float32) for _ in range(3)))
+made = []
+original = picture.Picture.slider
+picture.Picture.slider = lambda self, draw: made.append(original(self, draw)) or made[0]
+with capture_output() as seen:
+    launch._ipython_display_()
+    made[0].value = 1
+for output in seen.outputs:
+    print(" ".join(sorted(output.data)), output.update, "Block 1 wrote" in str(output.data))
+print(seen.outputs[0].data["text/plain"])
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert run.stdout.splitlines() == [
+        f"{WIDGET} text/plain False False",
+        "text/html text/plain False False",
+        "text/html text/plain True True",
+        "(Run this cell for a slider over the blocks.)",
+    ]
+
+
+def test_an_exported_notebook_keeps_the_figure() -> None:
+    """A page that may show the slider, without a network to load it from, shows the figure."""
+    source = (
+        "import numpy as np\nfrom tests.show import kernels\n"
+        "from warpwise.show import show_threads\n"
+        "show_threads(kernels.add[3, 4], *(np.ones(10, np.float32) for _ in range(3)))"
+    )
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    page, _ = nbconvert.HTMLExporter().from_notebook_node(notebook)
+    without_scripts = re.sub(r"(?s)<script.*?</script>", "", page)
+
+    assert notebook.metadata["widgets"]
+    assert "10 of 10 elements of out written, each once." in without_scripts
+    assert without_scripts.count("<figure") == 1
+
+
+def test_a_page_gets_figure_and_text() -> None:
+    """Whatever shows the picture picks the best form it can."""
     picture = show_threads(kernels.add[3, 4], *ten())
     bundle = picture._repr_mimebundle_()
 
-    assert set(bundle) == {"text/plain", "text/html", WIDGET}
+    assert set(bundle) == {"text/plain", "text/html"}
     assert bundle["text/html"] == picture.html()
     assert bundle["text/plain"] == str(picture) == repr(picture)
 
 
 def test_one_block_needs_no_slider() -> None:
     """There is nothing to move to."""
-    assert WIDGET not in show_threads(kernels.add[1, 16], *ten())._repr_mimebundle_()
+    assert show_threads(kernels.add[1, 16], *ten()).slider(print) is None
 
 
 def test_without_ipywidgets_the_figure_stands_still(monkeypatch) -> None:
     """No error, only no slider."""
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    picture = show_threads(kernels.add[3, 4], *ten())
 
-    assert picture.slider() is None
-    assert set(picture._repr_mimebundle_()) == {"text/plain", "text/html"}
+    assert show_threads(kernels.add[3, 4], *ten()).slider(print) is None
 
 
 def test_drawing_changes_no_argument() -> None:

@@ -6,10 +6,13 @@ scripts, and this figure has to be there before anything has run.
 
 from __future__ import annotations
 
+import textwrap
 from html import escape
 
+import numpy as np
+
 from .layout import View, summary, view
-from .palette import INK, QUIET, tint
+from .palette import INK, QUIET, shade
 from .touch import LABEL, LaunchTouch, Touch
 
 _BARE = "border: none; background: none; padding: 0 4px; line-height: 1.2;"
@@ -19,7 +22,9 @@ _CELL = (
     " line-height: 1.15; font-size: 13px; white-space: nowrap;"
 )
 _SMALL = "font-size: 10px; font-weight: 400;"
+WIDTH = 88
 _FAR = f"background: none; color: {QUIET};"
+_PROSE = "line-height: 1.5; white-space: normal; overflow-wrap: break-word; max-width: 48em;"
 _FAINT = "rgba(122, 122, 122, 0.2)"
 
 
@@ -46,8 +51,8 @@ def text(launch: LaunchTouch) -> str:
         for name, row in zip(shown.rows, cells, strict=True):
             lines.append(f"    {name:>5}  {'  '.join(c.ljust(width) for c in row)}".rstrip())
         lines += [f"    ... and {shown.hidden} more elements"] if shown.hidden else []
-        lines.append(f"  {summary(launch, touch, None)}")
-        lines += [f"  {key}" for key in _keys(touch, plain=True)]
+        for said in (summary(launch, touch, None), *_keys(launch, touch, None, plain=True)):
+            lines += textwrap.wrap(said, WIDTH, initial_indent="  ", subsequent_indent="  ")
     return "\n".join([*lines, f"  ({LABEL})"])
 
 
@@ -65,12 +70,12 @@ def _panel(launch: LaunchTouch, touch: Touch, focus: int | None) -> str:
         f' margin: 4px 0; width: auto;">{rows(launch, touch, shown, focus)}</table>'
     )
     rest = f"<div>... and {shown.hidden} more elements</div>" if shown.hidden else ""
-    keys = "  ".join(_keys(touch, plain=False))
+    keys = "  ".join(_keys(launch, touch, focus, plain=False))
     return (
-        f'<div style="line-height: 1.5;"><b>{escape(launch.call)}</b>: '
+        f'<div style="{_PROSE}"><b>{escape(launch.call)}</b>: '
         f"{escape(_title(launch, touch))}</div>{table}{rest}"
-        f'<div style="line-height: 1.5;">{escape(summary(launch, touch, focus))}</div>'
-        f'<div style="line-height: 1.5; font-size: 90%; color: {QUIET};">{keys}</div>'
+        f'<div style="{_PROSE}">{escape(summary(launch, touch, focus))}</div>'
+        f'<div style="{_PROSE} font-size: 90%; color: {QUIET};">{keys}</div>'
     )
 
 
@@ -106,9 +111,12 @@ def _cell(launch: LaunchTouch, touch: Touch, at: int, focus: int | None) -> str:
         return f'<td style="{_CELL} {style}" title="{_tip(launch, touch, at)}">–</td>'
     block = thread // launch.threads_per_block
     near = focus is None or focus == block
-    paint = f"background: {tint(block)}; color: {INK};" if near else _FAR
+    tint, dotted = shade(launch.block_place(block), launch.grid)
+    paint = f"background: {tint}; color: {INK};" if near else _FAR
     # All frames are 3 pixels wide, so that nothing moves when the focus does.
-    frame = f"solid {tint(block) if focus is None else INK}" if near else f"solid {_FAINT}"
+    frame = f"solid {INK if focus is not None else tint}" if near else f"solid {_FAINT}"
+    if dotted and focus is None:
+        frame = f"dotted {INK}"
     if times > 1:
         frame = f"double {INK if near else QUIET}"
     often = f'<div style="{_SMALL} font-weight: 700;">×{times}</div>' if times > 1 else ""
@@ -150,7 +158,7 @@ def _plain(launch: LaunchTouch, touch: Touch, at: int) -> str:
     return f"{name}*{times}" if times > 1 else name
 
 
-def _keys(touch: Touch, *, plain: bool) -> list[str]:
+def _keys(launch: LaunchTouch, touch: Touch, focus: int | None, *, plain: bool) -> list[str]:
     """What the signs in the cells mean, only those that occur."""
     past = "written" if touch.done == "wrote" else "read"
     keys = [
@@ -158,6 +166,10 @@ def _keys(touch: Touch, *, plain: bool) -> list[str]:
         if plain
         else "In a cell: its thread, and below it the thread's block."
     ]
+    blocks = np.unique(touch.last[touch.times == 1] // launch.threads_per_block)
+    if not plain and focus is None:
+        if any(shade(launch.block_place(int(b)), launch.grid)[1] for b in blocks):
+            keys.append("Dotted frame: a second block of the same colour.")
     if (touch.times == 0).any():
         keys.append(f"-- not {past}" if plain else f"Dashed, –: not {past}.")
     if (touch.times > 1).any():

@@ -3,6 +3,8 @@
 Derived from the palette of Okabe and Ito, lightened so that #1a1a1a on each has a contrast of at
 least 8.  A colour is never the only sign: each cell names its block as well.
 
+shade   a tint, plain or with a dotted frame: sixteen of them
+
 Source: M. Okabe, K. Ito, "Color Universal Design", 2008, jfly.uni-koeln.de/color.
 """
 
@@ -14,6 +16,16 @@ INK = "#1a1a1a"
 QUIET = "#7a7a7a"
 
 
-def tint(number: int) -> str:
-    """The colour of a block; after eight they repeat."""
-    return TINTS[number % len(TINTS)]
+SHADES = 2 * len(TINTS)
+
+
+def shade(place: tuple[int, int, int], grid: tuple[int, int, int]) -> tuple[str, bool]:
+    """(tint, dotted) of the block at (x, y, z).
+
+    Up to sixteen blocks have a shade each.  Beyond, shades repeat, but never between blocks that
+    touch, straight or across a corner of the grid.
+    """
+    x, y, z = place
+    few = grid[0] * grid[1] * grid[2] <= SHADES
+    number = x + grid[0] * (y + grid[1] * z) if few else x + 5 * y + 7 * z
+    return TINTS[number % len(TINTS)], number % SHADES >= len(TINTS)

@@ -61,6 +61,11 @@ class LaunchTouch:
         """ "2" in a launch along one axis, "1,0" in one of two."""
         return _name(number, self.grid, self.axes)
 
+    def block_place(self, number: int) -> Dim3:
+        """(x, y, z) of a block."""
+        x, rest = number % self.grid[0], number // self.grid[0]
+        return x, rest % self.grid[1], rest // self.grid[1]
+
     def thread_name(self, number: int) -> str:
         """The thread inside its block, from its number in the launch."""
         return _name(number % self.threads_per_block, self.block, self.axes)
