@@ -408,7 +408,7 @@ show_threads(who_has[2, 4], owner)
 
 # %% [markdown]
 r"""
-Its strength: it is right for any number of threads.
+Its strength: it is meant to be right for any number of threads.
 Will it work with one thread, or with 256,000?
 """
 

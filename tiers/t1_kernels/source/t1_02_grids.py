@@ -151,7 +151,7 @@ r"""
 120 blocks fit the width exactly. 1080 / 16 is 67.5, so the last row of blocks hangs over the lower edge,
 and half of its threads, **15,360**, have no pixel.
 
-Now the question from the top, for one pixel: who owns row 500, column 777?
+Now the question from the top, for one pixel: who owns the one in row 500, column 777?
 """
 
 # %%

@@ -476,8 +476,6 @@ stride_scale = KernelSpec(
         "block_left_out": "Threads of all blocks began with the same elements, those of block 0, "
         "and then stepped over the rest.",
         "two_elements_each": "Every thread has done two elements and stopped.",
-        "written_more_than_once": "The values are right, but several threads, or several "
-        "iterations of a loop, stored to the same element: the work is done more than once.",
     },
     hints={
         "one_element_each": (
