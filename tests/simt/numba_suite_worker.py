@@ -5,7 +5,7 @@ simulator stays installed until the process ends, so nothing else may run in it.
 
 Glossary
     attempt  one launch of one kernel, or its decoration when that is refused already
-    verdict  what a test said: "passed", "skipped", or a failure with its kind and text
+    unit     a test, or a subtest of it: its verdict and the attempts made in it
 """
 
 from __future__ import annotations
@@ -18,17 +18,21 @@ import sys
 import traceback
 import types
 import unittest
-import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from tests.simt.numba_suite_machine import hide_file_checks, prepare, replace
 
 INTERNAL = "the simulator itself failed"
 
 
 @dataclass
 class Attempt:
-    """One launch: `outcome` is "ran", "refused" or "internal"; `expected` is what Numba raises."""
+    """One launch: `outcome` is "ran", "refused" or "internal".
+
+    `expected` names the error that the test waits for where this one was refused.
+    """
 
     kernel: str
     file: str
@@ -40,10 +44,11 @@ class Attempt:
 
 @dataclass
 class Recorder:
-    """Collects attempts and verdicts; `current` are the attempts of the running test."""
+    """Collects units; `current` are the attempts of the running one."""
 
-    tests: list[dict[str, Any]] = field(default_factory=list)
+    units: list[dict[str, Any]] = field(default_factory=list)
     current: list[Attempt] = field(default_factory=list)
+    importing: bool = True
 
     def install(self) -> None:
         """Install the simulator in this process and listen to it."""
@@ -54,13 +59,15 @@ class Recorder:
         make, run, configure = kernels._make, kernels.Kernel.run, kernels.Kernel.configure
         recorder = self
 
-        def recording_make(fn: Any, device: bool, signatures: Any) -> Any:
+        def recording_make(fn: Any, device: bool, *rest: Any) -> Any:
             try:
-                return make(fn, device, signatures)
+                return make(fn, device, *rest)
             except Exception as error:
-                if not device:
+                if recorder.importing:
+                    return _Refused(recorder, fn, error)
+                if hasattr(fn, "__code__"):
                     recorder.add(fn, error)
-                return _Refused(fn, error)
+                raise
 
         def recording_run(kernel: Any, *args: Any, **options: Any) -> Any:
             attempt = recorder.add(kernel.py_func)
@@ -77,34 +84,35 @@ class Recorder:
                 recorder.add(kernel.py_func, error)
                 raise
 
-        kernels._make = recording_make
-        kernels.Kernel.run = recording_run  # type: ignore[method-assign]
-        kernels.Kernel.configure = recording_configure  # type: ignore[method-assign]
+        replace(kernels, _make=recording_make)
+        replace(kernels.Kernel, run=recording_run, configure=recording_configure)
         _listen_to_expectations(self)
 
     def add(self, fn: Any, error: BaseException | None = None) -> Attempt:
         """Write down that this kernel was tried."""
         code = fn.__code__
-        parts = Path(code.co_filename).parts
-        file = "/".join(parts[-2:]) if len(parts) > 1 else code.co_filename
-        attempt = Attempt(fn.__qualname__.replace(".<locals>", ""), file, code.co_firstlineno)
+        name = fn.__qualname__.replace(".<locals>", "")
+        attempt = Attempt(name, Path(code.co_filename).stem, code.co_firstlineno)
         if error is not None:
             _fill(attempt, error)
         self.current.append(attempt)
         return attempt
 
+    def cut(self, verdict: dict[str, Any]) -> None:
+        """End a unit: what was tried since the last one belongs to it."""
+        attempts, self.current = self.current, []
+        self.units.append({**verdict, "attempts": [vars(one) for one in attempts]})
+
 
 class _Refused:
-    """Stands for a kernel that was refused at its decorator, so that its module can go on."""
+    """Stands for what was refused while its module was imported, so that the rest can run."""
 
-    def __init__(self, fn: Any, error: Exception) -> None:
+    def __init__(self, recorder: Recorder, fn: Any, error: Exception) -> None:
         self.__name__ = fn.__name__
-        self._error = error
+        self._recorder, self._fn, self._error = recorder, fn, error
 
     def __getitem__(self, config: Any) -> Any:
-        raise self._error
-
-    def __call__(self, *args: Any) -> Any:
+        self._recorder.add(self._fn, self._error)
         raise self._error
 
 
@@ -116,99 +124,85 @@ def _fill(attempt: Attempt, error: BaseException) -> None:
     attempt.outcome = "refused" if known else "internal"
     attempt.reason = f"{type(error).__name__}: {text}"
     if not known:
-        attempt.reason += "\n" + _where(error.__cause__ or error)
+        cause = error.__cause__ or error
+        attempt.reason += "\n" + trail(cause.__traceback__)
 
 
-def _where(error: BaseException) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    return " < ".join(f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in frames[:-4:-1])
+def trail(tb: Any) -> str:
+    """The frames of a failure, innermost first, without those of unittest."""
+    frames = [f for f in traceback.extract_tb(tb) if "unittest" not in f.filename]
+    return " < ".join(f"{Path(f.filename).stem}:{f.lineno}:{f.name}" for f in frames[::-1])
 
 
 def _listen_to_expectations(recorder: Recorder) -> None:
-    """Mark the refusals that happen where the test says that Numba refuses, too."""
+    """Where a test waits for Numba's error and ours comes, mark that and let the test go on."""
+    from warpwise import simt
+
     context = unittest.case._AssertRaisesContext  # type: ignore[attr-defined]
     leave = context.__exit__
 
     def recording_leave(self: Any, kind: Any, value: Any, tb: Any) -> Any:
-        if kind is not None and recorder.current:
-            last = recorder.current[-1]
-            if last.outcome != "ran":
-                expected = self.expected
-                names = expected if isinstance(expected, tuple) else (expected,)
-                last.expected = "/".join(one.__name__ for one in names)
+        refused = [one for one in recorder.current[-1:] if one.outcome == "refused"]
+        if isinstance(value, simt.SimtError) and refused:
+            names = self.expected if isinstance(self.expected, tuple) else (self.expected,)
+            refused[0].expected = "/".join(one.__name__ for one in names)
+            self.exception = value
+            return True
         return leave(self, kind, value, tb)
 
-    context.__exit__ = recording_leave
+    replace(context, __exit__=recording_leave)
 
 
 class _Result(unittest.TestResult):
-    """Gives every test one verdict; the first failure counts."""
+    """Cuts the run into units; a unit's first failure counts."""
 
     def __init__(self, recorder: Recorder) -> None:
         super().__init__()
         self.recorder = recorder
         self.verdict: dict[str, Any] = {}
 
-    def startTest(self, test: unittest.TestCase) -> None:
+    def startTest(self, test: Any) -> None:
         self.recorder.current = []
-        self.verdict = {"test": test.id(), "verdict": "passed", "kind": "", "text": ""}
+        self.verdict = {"test": test.id(), "verdict": "passed", "kind": "", "text": "", "where": ""}
 
-    def stopTest(self, test: unittest.TestCase) -> None:
-        self.verdict["attempts"] = [vars(one) for one in self.recorder.current]
-        self.recorder.tests.append(self.verdict)
-        self.recorder.current = []
+    def stopTest(self, test: Any) -> None:
+        self.recorder.cut(self.verdict)
+        self.verdict = {}
 
-    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
-        self._say("skipped", "", reason)
+    def addSkip(self, test: Any, reason: str) -> None:
+        self._say(test, "skipped", "", reason)
 
     def addError(self, test: Any, err: Any) -> None:
-        if not self.verdict:  # setUpClass
-            self.startTest(test)
-            self._fail(err)
-            self.stopTest(test)
-        else:
-            self._fail(err)
+        self._fail(test, err)
 
     def addFailure(self, test: Any, err: Any) -> None:
-        self._fail(err)
+        self._fail(test, err)
 
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
+        outer = self.verdict
+        self.verdict = {**outer, "verdict": "passed", "kind": "", "text": "", "where": ""}
         if err is not None:
-            self._fail(err)
+            self._fail(test, err)
+        self.recorder.cut(self.verdict)
+        self.verdict = outer
 
     def addExpectedFailure(self, test: Any, err: Any) -> None:
-        self._say("skipped", "", "expected to fail on a GPU, too")
+        self._say(test, "skipped", "", "fails on a GPU, too")
 
-    def addUnexpectedSuccess(self, test: Any) -> None: ...
-
-    def _fail(self, err: Any) -> None:
+    def _fail(self, test: Any, err: Any) -> None:
         kind, value, tb = err
-        self._say("failed", kind.__name__, str(value), "".join(traceback.format_tb(tb)[-3:]))
+        if kind.__name__ == "Skipped":  # pytest's own
+            self._say(test, "skipped", "", str(value))
+        else:
+            self._say(test, "failed", kind.__name__, str(value), trail(tb))
 
-    def _say(self, verdict: str, kind: str, text: str, where: str = "") -> None:
-        if self.verdict.get("verdict") == "passed":
+    def _say(self, test: Any, verdict: str, kind: str, text: str, where: str = "") -> None:
+        if not self.verdict:  # a class that failed before its first test
+            self.startTest(test)
+            self._say(test, verdict, kind, text, where)
+            self.stopTest(test)
+        elif self.verdict["verdict"] == "passed":
             self.verdict.update(verdict=verdict, kind=kind, text=text[:2000], where=where)
-
-
-def _prepare() -> None:
-    """What the modules ask of a GPU machine at import: answer as the simulated device does."""
-    from numba.cuda import config, testing
-
-    from warpwise.simt.api import Device
-
-    config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
-    testing.cc_X_or_above = lambda *cc: Device.compute_capability >= cc
-    warnings.simplefilter("ignore")
-
-
-def _hide_file_checks() -> None:
-    """FileCheck compares compiled code, which there is none of; only its import has to work."""
-    for name in ("matcher", "options", "parser", "finput"):
-        module = types.ModuleType(f"filecheck.{name}")
-        for value in ("Matcher", "Options", "Parser", "pattern_for_opts", "FInput"):
-            setattr(module, value, None)
-        sys.modules[module.__name__] = module
-    sys.modules["filecheck"] = types.ModuleType("filecheck")
 
 
 def _suite(module: types.ModuleType) -> unittest.TestSuite:
@@ -220,24 +214,21 @@ def _suite(module: types.ModuleType) -> unittest.TestSuite:
 
 
 def main(name: str, out: str) -> None:
-    """Run one module and write {"module", "error", "tests"}."""
-    _hide_file_checks()
+    """Run one module and write {"module", "error", "units"}."""
+    hide_file_checks()
     recorder = Recorder()
     recorder.install()
-    _prepare()
+    prepare()
     found: dict[str, Any] = {"module": name, "error": ""}
     try:
         suite = _suite(importlib.import_module(name))
-    except unittest.SkipTest as skip:
-        found["error"] = f"skipped: {skip}"
+        recorder.importing = False
+        recorder.cut({"test": "import", "verdict": "passed", "kind": "", "text": "", "where": ""})
     except BaseException as error:
-        found["error"] = f"{type(error).__name__}: {error}\n{_where(error)}"
+        found["error"] = f"{type(error).__name__}: {error}"
     else:
-        at_import = [vars(one) for one in recorder.current]
         suite.run(_Result(recorder))
-        if at_import:
-            recorder.tests.append({"test": "import", "verdict": "passed", "attempts": at_import})
-    found["tests"] = recorder.tests
+    found["units"] = recorder.units
     Path(out).write_text(json.dumps(found))
 
 
