@@ -39,7 +39,8 @@ class Writer:
             "({a} + {b})", "({a} - {b})", "({a} * {b})", "({a} // {b})", "({a} % {b})",
             "({a} & {b})", "({a} | {b})", "({a} ^ {b})", "(-{a})", "(~{a})", "abs({a})",
             "min({a}, {b})", "max({a}, {b})", "({a} << ({b} & 7))", "({a} >> ({b} & 7))",
-            "({a} if {cond} else {b})", "int32({a})", "uint8({a})", "int16({a})", "a[({a}) % SIZE]",
+            "({a} if {cond} else {b})", "int32(i * 7 - 90)", "uint8(i * 9)",
+            "int16(a[({a}) % SIZE] * 5)", "a[({a}) % SIZE]",
             "b[({a}) % SIZE]", "(({a}) ** (({b}) & 3))", "a.shape[0]", "len(b)",
         ])  # fmt: skip
         return form.format(a=a, b=b, cond=self.condition(depth + 1))

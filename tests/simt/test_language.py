@@ -141,6 +141,10 @@ def test_float_to_integer_saturates() -> None:
     assert got[:6].tolist() == [1, -1, big, -(2**63), 0, big]
     got = evaluate("if i < 6: out[i] = x[i]", np.int32, x=x)
     assert got[:6].tolist() == [1, -1, 2**31 - 1, -(2**31), 0, 2**31 - 1]
+    got = evaluate("if i < 6: out[i] = x[i]", np.int16, x=x)
+    assert got[:6].tolist() == [1, -1, 2**15 - 1, -(2**15), 0, 2**15 - 1]
+    got = evaluate("if i < 6: out[i] = x[i]", np.uint8, x=x)
+    assert got[:6].tolist() == [1, 0, 255, 0, 0, 255]
 
 
 def test_integers_wrap_when_stored() -> None:

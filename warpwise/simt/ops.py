@@ -44,10 +44,11 @@ COMPARE: dict[str, tuple[Callable[..., Any], str]] = {
 def to_integer(x: Value, dtype: np.dtype[Any]) -> Value:
     """float -> integer as PTX's cvt.rzi does it: toward zero, saturating, NaN becomes 0.
 
-    Source: PTX ISA, cvt: "clamped to the nearest value" for out-of-range inputs, and NaN -> 0.
+    8-bit integers are converted to 16 bits and cut, since PTX has no 8-bit conversion.
+    Source: PTX ISA, cvt: integer results are clamped for out-of-range inputs, NaN gives 0.
     """
     wide = np.dtype(np.uint64) if dtype == np.uint64 else np.dtype(np.int64)
-    info = np.iinfo(dtype if dtype.itemsize >= 4 else wide)
+    info = np.iinfo(np.dtype(f"{dtype.kind}2") if dtype.itemsize == 1 else dtype)
     truncated = np.trunc(x.astype(np.float64))
     low, high = float(info.min), float(info.max)
     inside = (

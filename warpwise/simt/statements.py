@@ -751,12 +751,13 @@ class Function(Expressions):
             self.fail(TypingError, node, "range() takes one, two or three numbers")
         args = [self.expression(arg) for arg in call.args]
         for value in args:
-            if not typing.is_integer(value.type) and value.type != typing.types.boolean:
-                self.fail(
-                    TypingError, node,
-                    f"range() takes integers, not {describe(value.type)}",
-                    "Use // for a division that gives an integer.",
-                )  # fmt: skip
+            if not typing.is_number(value.type) or isinstance(value.type, typing.types.Complex):
+                self.fail(TypingError, node, f"range() takes integers, not {describe(value.type)}")
+        # Numba cuts floats to integers here, silently.
+        args = [
+            self.cast(value, typing.types.int64, node) if typing.is_float(value.type) else value
+            for value in args
+        ]
         try:
             kind = typing.range_type(tuple(value.type for value in args))
         except typing.NoSignature:
