@@ -15,7 +15,7 @@ OUT_OF_SCOPE = {
             ir_utils tracing transpose typeconv typeinfer mandel""",
         "reads compiled code": "debug debuginfo debuginfo_types inspect lineinfo optimization",
         "compiled kernels kept on disk": "caching launch_config_sensitive",
-        "several processes or GPUs": "ipc multigpu multiprocessing",
+        "several processes, threads or GPUs": "ipc multigpu multiprocessing multithreads",
         "streams of the driver": "stream_api",
         "needs CuPy": "cupy_bfloat16_interop",
         "C++ headers through NVRTC": "bfloat16_bindings fp8_bindings",
