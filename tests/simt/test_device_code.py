@@ -193,3 +193,29 @@ def test_float32_casts_by_type_objects() -> None:
     out = np.zeros(1)
     k[1, 1](out)
     assert out[0] == float(np.float32(0.1))
+
+
+def test_the_signature_that_fits_best_is_chosen() -> None:
+    """Of several signatures, the one whose scalars need no conversion."""
+    text = """
+@cuda.jit(["(float64[::1], float32, float32)", "(float64[::1], float64, float64)"])
+def k(out, a, b):
+    out[0] = a + b
+"""
+    out = np.zeros(1)
+    Kernel.from_source(text, "k")[1, 1](out, 1.0, 2.0**-25)
+    assert out[0] == 1 + 2.0**-25
+
+
+def test_two_threads_may_launch_a_new_kernel_at_once() -> None:
+    """Lowering is done by one host thread at a time."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def launch(number: int) -> float:
+        text = f"@cuda.jit\ndef k(out):\n    out[0] = cuda.grid(1) + {number} + out[0] * 2\n"
+        out = np.zeros(1)
+        Kernel.from_source(text, "k")[1, 1](out)
+        return float(out[0])
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(launch, range(32))) == [float(n) for n in range(32)]

@@ -242,6 +242,15 @@ def register_kernel(venv: Path) -> None:
     """Registers the Jupyter kernel `warpwise` inside the environment, never in the user's home."""
     names = ["--name", KERNEL_NAME, "--display-name", "Warpwise"]
     ask_python(venv, "-m", "ipykernel", "install", "--sys-prefix", *names)
+    spec = Path(ask_python(venv, "-c", "import sys; print(sys.prefix)"))
+    spec = spec / "share/jupyter/kernels" / KERNEL_NAME / "kernel.json"
+    described = json.loads(spec.read_text(encoding="utf-8"))
+    # Our own start: in such a kernel, `from numba import cuda` works without a GPU, too.
+    described["argv"] = [
+        "warpwise.setup.kernel" if part == "ipykernel_launcher" else part
+        for part in described["argv"]
+    ]
+    spec.write_text(json.dumps(described, indent=1), encoding="utf-8")
 
 
 def warm(root: Path, venv: Path) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,6 +29,7 @@ from .statements import Function, parameters_of
 from .typing import STATIC, ArrayType, Type
 
 ORDERS = ("lockstep", "warp-serial")
+_LOWERING = threading.RLock()
 
 
 class DeviceFunction:
@@ -163,6 +165,10 @@ class Kernel:
     ) -> Program:
         """The generated program for these argument types: plain, counting, or one that waits at
         barriers."""
+        with _LOWERING:  # Numba's typing context is one for the process
+            return self._lowered(kinds, counted, serial)
+
+    def _lowered(self, kinds: tuple[Type, ...], counted: bool, serial: bool) -> Program:
         found = self._programs.get((kinds, counted, serial))
         if found is None:
             found = Program(self.name, counted=counted, serial=serial)
@@ -227,11 +233,14 @@ class Kernel:
         """The explicit signature that fits, if the kernel was made with any."""
         if not self.signatures:
             return None
-        for signature in self.signatures:
-            if len(signature) == len(args) and all(
-                _fits(value, kind) for value, kind in zip(args, signature, strict=True)
-            ):
-                return signature
+        fitting = [
+            signature
+            for signature in self.signatures
+            if len(signature) == len(args)
+            and all(_fits(value, kind) for value, kind in zip(args, signature, strict=True))
+        ]
+        if fitting:  # the one with the fewest scalars to convert
+            return min(fitting, key=lambda signature: _conversions(args, signature))
         listed = "; ".join("(" + ", ".join(str(t) for t in s) + ")" for s in self.signatures)
         got = ", ".join(_kind_of(value) for value in args)
         raise LaunchError(
@@ -428,6 +437,18 @@ def _fits(value: Any, kind: Type) -> bool:
     if getattr(kind, "ndim", None) is None:
         return len(shape) == 0
     return len(shape) == kind.ndim and bool(typing.numpy_dtype(kind.dtype) == value.dtype)
+
+
+def _conversions(args: Sequence[Any], signature: tuple[Type, ...]) -> int:
+    """How many scalar arguments have another type than the signature's."""
+    count = 0
+    for value, kind in zip(args, signature, strict=True):
+        if getattr(kind, "ndim", None) is None:
+            try:
+                count += typing.type_of_constant(value) != kind
+            except typing.NoSignature:
+                count += 1
+    return count
 
 
 def _kind_of(value: Any) -> str:
