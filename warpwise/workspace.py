@@ -1,8 +1,9 @@
-"""Lays copies of the labs under mine/, where a learner works, and never touches an answer.
+"""Lays copies of lessons and labs under mine/, where a learner works, and never touches an answer.
 
-    mine/t1_kernels/t1_01_threads_lab.ipynb       the learner's copy
+    mine/t1_kernels/t1_01_threads.ipynb           the learner's copy of a lesson, to run
+    mine/t1_kernels/t1_01_threads_lab.ipynb       the learner's copy of a lab
     mine/t1_kernels/t1_01_threads_lab.new.ipynb   laid beside it when the course's lab has changed
-    mine/.warpwise.json                           which version of each lab was copied (SHA-256)
+    mine/.warpwise.json                           which version of each was copied (SHA-256)
 
 mine/ is ignored by git, so pulling a newer course never conflicts with answers.
 A copy is replaced only while it is byte for byte what was laid there: nothing in it is the
@@ -28,8 +29,8 @@ SENTENCES = {
     "new": "{count} new in {mine}/: {names}",
     "updated": "{count} brought up to date; you had not changed them: {names}",
     "beside": (
-        "{count} changed in the course since you copied them.  Yours stay as they are; the newer "
-        "version lies beside each, under .new: {names}"
+        "{count} changed in the course since the copy in {mine}/, and your copy stays as it is.  "
+        "The newer version lies beside it; to go over to it, rename yours, then it: {names}"
     ),
     "gone": "{count} no longer in the course; your copies stay: {names}",
 }
@@ -57,7 +58,7 @@ class Report:
         for kind, sentence in SENTENCES.items():
             names: list[str] = getattr(self, kind)
             if names:
-                count = f"{len(names)} lab" + ("s" if len(names) > 1 else "")
+                count = f"{len(names)} notebook" + ("s" if len(names) > 1 else "")
                 said.append(
                     sentence.format(count=count, mine=self.mine.name, names=", ".join(names))
                 )
@@ -75,6 +76,15 @@ def lab_files(labs: Path) -> Iterator[Path]:
         hidden = any(part.startswith(".") for part in path.relative_to(labs).parts)
         if path.is_file() and not hidden:
             yield path
+
+
+def course_files(root: Path) -> dict[str, Path]:
+    """Name under mine/ -> file of the course: the labs, and the lessons' notebooks."""
+    labs, tiers = root / "labs", root / "tiers"
+    found = {path.relative_to(labs).as_posix(): path for path in lab_files(labs)}
+    for path in sorted(tiers.glob("*/*.ipynb")):
+        found.setdefault(path.relative_to(tiers).as_posix(), path)
+    return found
 
 
 def read_state(path: Path) -> tuple[dict[str, dict[str, Any]], str | None]:
@@ -165,17 +175,17 @@ def _lay_one(lab: Path, name: str, mine: Path, state: dict[str, Any], report: Re
     newer = beside_name(target, offered_as, offered)
     write_file(newer, content)
     entry.update(offered=current, offered_as=newer.name)
-    report.beside.append(name)
+    report.beside.append(newer.relative_to(mine).as_posix())
 
 
 def lay(root: Path = ROOT) -> Report:
-    """Copies every lab under root/labs to root/mine, never overwriting a learner's work.
+    """Copies every lab and lesson to root/mine, never overwriting a learner's work.
 
     Raises WorkspaceError with a sentence when there are no labs or mine/ cannot be written.
     """
     labs, mine = root / "labs", root / "mine"
-    files = list(lab_files(labs)) if labs.is_dir() else []
-    if not files:
+    files = course_files(root) if labs.is_dir() else {}
+    if not any(path.is_relative_to(labs) for path in files.values()):
         raise WorkspaceError(f"There are no labs in {labs}.  Is the clone complete?  git status")
     report = Report(mine)
     try:
@@ -184,10 +194,9 @@ def lay(root: Path = ROOT) -> Report:
         mine.mkdir(exist_ok=True)
         state, note = read_state(mine / STATE_NAME)
         report.notes.extend([note] if note else [])
-        for lab in files:
-            _lay_one(lab, lab.relative_to(labs).as_posix(), mine, state, report)
-        names = {lab.relative_to(labs).as_posix() for lab in files}
-        for name in sorted(set(state) - names):
+        for name, path in files.items():
+            _lay_one(path, name, mine, state, report)
+        for name in sorted(set(state) - set(files)):
             if not os.path.lexists(mine / name):
                 del state[name]
             elif not state[name].get("gone"):
@@ -206,7 +215,7 @@ def lay(root: Path = ROOT) -> Report:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line: `python -m warpwise mine`.  Returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m warpwise mine", description="Lay copies of the labs under mine/."
+        prog="python -m warpwise mine", description="Lay copies of lessons and labs under mine/."
     )
     parser.parse_args(arguments)
     try:
@@ -214,5 +223,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except WorkspaceError as error:
         print(error, file=sys.stderr)
         return 1
-    print("\n".join(report.lines() or [f"Nothing new; {len(report.kept)} labs lie in mine/."]))
+    print("\n".join(report.lines() or [f"Nothing new; {len(report.kept)} notebooks lie in mine/."]))
     return 0

@@ -229,3 +229,13 @@ def test_it_takes_a_launch() -> None:
     kernel = Kernel.from_source(HEADER + "def k(out):\n    pass\n", "k")
     with pytest.raises(TypeError, match=r"give it a launch: k\[blocks, threads\]"):
         sanitize(kernel, np.zeros(1))
+
+
+def test_findings_show_themselves() -> None:
+    """As text and as HTML; a clean run says so."""
+    clean = sanitize(Kernel.from_source(HEADER + "def k(out):\n    pass\n", "k")[1, 1], np.zeros(1))
+    assert (str(clean), clean._repr_html_()) == ("no findings", "<div>✓ no findings</div>")
+    text = HEADER + "def k(out):\n    out[0] = cuda.grid(1)\n"
+    found = sanitize(Kernel.from_source(text, "k")[1, 2], np.zeros(1))
+    assert repr(found).startswith("warning (1 times): k: race on out[0]: thread 1 writes it")
+    assert "&lt;" not in found._repr_html_()

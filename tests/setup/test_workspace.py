@@ -38,7 +38,8 @@ def test_first_run_copies_every_lab(course: Path) -> None:
     assert report.new == [NAME, "t1_kernels/t1_02_grids_lab.ipynb"]
     assert (course / "mine" / NAME).read_text() == "version 1"
     assert report.lines() == [
-        "2 labs new in mine/: t1_kernels/t1_01_threads_lab.ipynb, t1_kernels/t1_02_grids_lab.ipynb"
+        "2 notebooks new in mine/: t1_kernels/t1_01_threads_lab.ipynb, "
+        "t1_kernels/t1_02_grids_lab.ipynb"
     ]
 
 
@@ -61,8 +62,9 @@ def test_an_answer_is_never_overwritten(course: Path) -> None:
     assert mine.read_text() == "my answer"
     assert (course / "mine" / NEWER).read_text() == "version 2"
     assert report.lines() == [
-        "1 lab changed in the course since you copied them.  Yours stay as they are; the newer "
-        "version lies beside each, under .new: t1_kernels/t1_01_threads_lab.ipynb"
+        "1 notebook changed in the course since the copy in mine/, and your copy stays as it is.  "
+        "The newer version lies beside it; to go over to it, rename yours, then it: "
+        "t1_kernels/t1_01_threads_lab.new.ipynb"
     ]
     assert lay(course).lines() == []
 
@@ -105,7 +107,7 @@ def test_taking_the_newer_lab_settles_it(course: Path) -> None:
     assert lay(course).lines() == []
     mine.write_text("my answer, version 2")
     change_lab(course, "version 3")
-    assert lay(course).beside == [NAME]
+    assert lay(course).beside == [NEWER]
     assert mine.read_text() == "my answer, version 2"
 
 
@@ -217,3 +219,17 @@ def test_git_ignores_the_copies() -> None:
         ["git", "check-ignore", "-q", f"mine/{NAME}"], cwd=workspace.ROOT, check=False
     )
     assert done.returncode == 0
+
+
+def test_lessons_are_copied_too_so_that_running_one_blocks_no_pull(course: Path) -> None:
+    """A lesson that was run is the learner's; the course's own file stays as git knows it."""
+    lesson = course / "tiers" / "t1_kernels" / "t1_01_threads.ipynb"
+    lesson.parent.mkdir(parents=True)
+    lesson.write_text("lesson 1")
+    assert "t1_kernels/t1_01_threads.ipynb" in lay(course).new
+    mine = course / "mine" / "t1_kernels" / "t1_01_threads.ipynb"
+    mine.write_text("lesson 1, run, with guesses")
+    lesson.write_text("lesson 2")
+    assert lay(course).beside == ["t1_kernels/t1_01_threads.new.ipynb"]
+    assert mine.read_text() == "lesson 1, run, with guesses"
+    assert mine.with_name("t1_01_threads.new.ipynb").read_text() == "lesson 2"

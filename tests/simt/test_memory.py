@@ -328,3 +328,11 @@ def test_histogram_over_many_blocks() -> None:
     bins = np.zeros(100, np.int32)
     histogram[3907, 256](bins, x)
     assert np.array_equal(bins, np.bincount(x))
+
+
+def test_types_of_shared_arrays_may_be_named_by_text() -> None:
+    """As in Numba, "int32" is a type."""
+    text = "@cuda.jit\ndef k(out):\n    s = cuda.shared.array(4, 'int32')\n    s[0] = 7.9\n"
+    out = np.zeros(1)
+    kernel(text + "    out[0] = s[0]\n")[1, 1](out)
+    assert out[0] == 7

@@ -9,6 +9,7 @@ that these inputs take is seen.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,27 @@ class Finding:
 
     def __str__(self) -> str:
         return self.text
+
+
+class Findings(list[Finding]):
+    """A list of findings that shows itself as text and in a notebook."""
+
+    def __str__(self) -> str:
+        if not self:
+            return "no findings"
+        return "\n".join(f"{f.severity} ({f.count} times): {f.text}" for f in self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<div>✓ no findings</div>"
+        return "".join(
+            f"<div style='margin:.4em 0'><b>{escape(f.severity)}</b> "
+            f"<span style='opacity:.6'>({f.count} times)</span>"
+            f"<pre style='margin:0;white-space:pre-wrap'>{escape(f.text)}</pre></div>"
+            for f in self
+        )
 
 
 class Sanitizer(Quiet):
@@ -351,8 +373,10 @@ def _advice(
     return f"Put {barrier} on the way between lines {lines[0]} and {lines[1]}."
 
 
-def sanitize(launch: Any, *args: Any) -> list[Finding]:
+def sanitize(launch: Any, *args: Any) -> Findings:
     """Run `kernel[grid, block]` under the sanitizer; an empty list means clean.
+
+    sanitize(kernel[blocks, threads], out, x) runs the launch; its arrays are written as usual.
 
     An error that stops the launch is a finding, too, and leaves the arrays unchanged.
     """
@@ -365,9 +389,9 @@ def sanitize(launch: Any, *args: Any) -> list[Finding]:
     except SimtError as error:
         stopped.append(Finding(error.diagnosis, "error", str(error), line=error.line))
     if keep.run is None:
-        return stopped
+        return Findings(stopped)
     notes = [Finding(n.kind, "warning", n.text, line=n.line) for n in keep.run.notes]
-    return stopped + sanitizer.report(keep.run) + notes
+    return Findings(stopped + sanitizer.report(keep.run) + notes)
 
 
 class _Keep(Quiet):

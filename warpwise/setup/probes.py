@@ -326,11 +326,11 @@ def probe_kernelspec() -> Finding:
 
 
 def probe_tools() -> Finding:
-    """Chromium and bubblewrap, which tests and grading use."""
+    """Chromium and bubblewrap, which tests use."""
     from warpwise.setup.system import missing_packages
 
     missing = missing_packages()
     if missing:
-        text = f"{' and '.join(missing)} not installed; only tests and grading use them"
+        text = f"{' and '.join(missing)} not installed; only the tests use them"
         return Finding("Tools", "absent", text, f"sudo apt-get install {' '.join(missing)}")
-    return Finding("Tools", "ok", "chromium and bubblewrap, for tests and grading")
+    return Finding("Tools", "ok", "chromium and bubblewrap, for the tests")

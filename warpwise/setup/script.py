@@ -6,6 +6,7 @@ script is started.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import runpy
 import sys
@@ -22,6 +23,13 @@ def main(arguments: Sequence[str]) -> int:
     path, *rest = arguments
     if not os.path.isfile(path):
         print(f"There is no file {path}.", file=sys.stderr)
+        return 2
+    if importlib.util.find_spec("numba") is None:
+        print(
+            f"This Python ({sys.executable}) has no Numba. Use the course's own, which make lab "
+            f"makes:  .venv/bin/{USAGE}",
+            file=sys.stderr,
+        )
         return 2
     import warpwise
     from warpwise import simt

@@ -26,16 +26,16 @@ def _link(target: Path, page: Path, text: str) -> str:
     return f"[{text}]({Path(os.path.relpath(target, page.parent)).as_posix()})"
 
 
-def _copy_of(unit: Unit, page: Path) -> Path:
-    """The learner's copy of a unit's lab."""
-    return page.parent / unit.tier / unit.lab.name
+def _copy_of(notebook: Path, unit: Unit, page: Path) -> Path:
+    """The learner's copy of a unit's lesson or lab."""
+    return page.parent / unit.tier / notebook.name
 
 
 def _first_steps(unit: Unit, page: Path) -> list[str]:
     """The next five minutes, in the first unit."""
     exercise = unit.exercises[0].name if unit.exercises else "the first exercise"
-    lesson = _link(unit.lesson, page, f"the first lesson, {unit.title}")
-    lab = _link(_copy_of(unit, page), page, "your copy of its lab")
+    lesson = _link(_copy_of(unit.lesson, unit, page), page, f"the first lesson, {unit.title}")
+    lab = _link(_copy_of(unit.lab, unit, page), page, "your copy of its lab")
     return [
         f"1. Open {lesson}. Press Shift+Enter to run a cell and go to the next one. "
         "Stop at the first picture and move its slider: it shows which thread touches which cell.",
@@ -44,7 +44,8 @@ def _first_steps(unit: Unit, page: Path) -> list[str]:
         "`raise NotImplementedError`, run the cell, then the `check` below it. "
         "A wrong answer tells you which thread did what on which line. "
         "Below each exercise are three hints, from vague to plain.",
-        "4. Save with Ctrl+S. The copy is yours: no update of the course changes it.",
+        "4. Save with Ctrl+S. Lesson and lab here are your own copies: "
+        "no update of the course changes them.",
     ]
 
 
@@ -56,13 +57,13 @@ def build_page(page: Path, units: Sequence[Unit], backend: str, news: Sequence[s
     """
     lines = ["# Warpwise", "", f"Everything is set up. {BACKENDS[backend]}", ""]
     if news:
-        lines += ["## Your labs", "", *(f"- {sentence}" for sentence in news), ""]
+        lines += ["## Your copies", "", *(f"- {sentence}" for sentence in news), ""]
     lines += ["## The next five minutes", "", *_first_steps(units[0], page), ""]
     lines += ["## Units", "", "| unit | lesson | your lab | minutes |", "|---|---|---|---|"]
     for unit in units:
         lesson, lab = (
-            _link(unit.lesson, page, "lesson"),
-            _link(_copy_of(unit, page), page, "lab"),
+            _link(_copy_of(unit.lesson, unit, page), page, "lesson"),
+            _link(_copy_of(unit.lab, unit, page), page, "lab"),
         )
         lines.append(f"| {unit.title} | {lesson} | {lab} | {unit.minutes} |")
     lines += [

@@ -146,11 +146,15 @@ def _dtype(fl: Expressions, node: ast.Call, name: str, dtype: Val) -> Type:
     value = dtype.const if dtype.static else None
     if isinstance(value, (types.Number, types.Boolean)):
         return value
+    if isinstance(value, str):  # 'int32'
+        named = getattr(types, value, None)
+        if isinstance(named, (types.Number, types.Boolean)):
+            return named
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return typing.numba_type(np.dtype(value))
     fl.fail(
         TypingError, node, f"the second argument of cuda.{name} is a type, such as float32",
-        "from numba import float32",
+        "Import it: from numba import float32.",
     )  # fmt: skip
 
 
