@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from warpwise.observe import Finding, sanitize
-from warpwise.simt import Kernel
+from warpwise.observe import Census, Finding, profile, sanitize
+from warpwise.simt import Kernel, run
 from warpwise.simt import api as cuda
 
 HEADER = "from numba import float32, float64, int32\n@cuda.jit\n"
@@ -239,3 +239,27 @@ def test_findings_show_themselves() -> None:
     found = sanitize(Kernel.from_source(text, "k")[1, 2], np.zeros(1))
     assert repr(found).startswith("warning (1 times): k: race on out[0]: thread 1 writes it")
     assert "&lt;" not in found._repr_html_()
+
+
+def test_a_global_device_array_is_watched_and_counted() -> None:
+    """An array that no argument owns is treated like one that is, whatever its size."""
+    state = cuda.to_device(np.zeros(1_000_000))
+
+    @cuda.jit
+    def k(out):
+        i = cuda.grid(1)
+        state[state.size - 1] = i
+        out[i] = state[i]
+
+    assert {f.hazard for f in sanitize(k[2, 64], np.zeros(128))} == {"WAW"}
+    report = profile(k[2, 64], np.zeros(128))
+    assert report.unique_sectors == {"state": 33, "out": 32}
+
+
+def test_the_census_counts_atomic_operations() -> None:
+    """Each is a read and a write."""
+    census = Census()
+    text = "@cuda.jit\ndef k(out):\n    cuda.atomic.add(out, cuda.grid(1) % 2, 1)\n"
+    run(Kernel.from_source(text, "k"), 1, 6, (np.zeros(3),), [census])
+    assert census.writes["out"].tolist() == census.reads["out"].tolist() == [3, 3, 0]
+    assert census.writer["out"].tolist() == [4, 5, -1]

@@ -59,6 +59,14 @@ class Census(Quiet):
             counts[0][:] += np.bincount(where, minlength=counts[0].size)
             counts[2][where] = lanes + run.first_block * run.threads_per_block
 
+    def atomic(
+        self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value, m: Mask,
+        name: str,
+    ) -> None:  # fmt: skip
+        # An atomic operation reads and writes.
+        self.load(run, site, arr, index, at, m, None)
+        self.store(run, site, arr, index, at, m, None)
+
     def end(self, run: Run) -> None:
         for name, value in run.arguments.items():
             if isinstance(value, ArrayRef):

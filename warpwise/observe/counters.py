@@ -116,7 +116,9 @@ class Counters(Quiet):
         if place.space == "shared":
             addresses.wavefronts(positions, mask, place.itemsize, counts)
         else:
-            marks = self._marks.get(id(arr.root)) or _NO_MARKS
+            marks = self._marks.get(id(arr.root))
+            if marks is None:  # a constant or a global device array: no argument owns it
+                marks = self._marks[id(arr.root)] = _Marks(arr.name, arr)
             table = marks.table(run, times)
             addresses.sectors(positions, mask, place.itemsize, marks.seen, table, counts)
         place.counts += counts * times
@@ -179,10 +181,9 @@ class Counters(Quiet):
 class _Marks:
     """Which sectors of one array were touched: by the launch, and by each block of the chunk."""
 
-    def __init__(self, name: str, ref: ArrayRef | None) -> None:
+    def __init__(self, name: str, ref: ArrayRef) -> None:
         self.name = name
-        bytes_used = ref.root.buf.nbytes if ref is not None else 0
-        self.count = bytes_used // addresses.SECTOR + 2
+        self.count = ref.root.buf.nbytes // addresses.SECTOR + 2
         self.seen: Any = np.zeros(self.count, np.uint8)
         self.per_block = 0
         self._rows: Any = None
@@ -190,8 +191,6 @@ class _Marks:
 
     def table(self, run: Run, times: int) -> Any:
         """Marks by block; one shared row when all blocks touch the same."""
-        if self.name == "":
-            return np.zeros((0, self.count), np.uint8)
         if times > 1:
             if self._common is None:
                 self._common = np.zeros((1, self.count), np.uint8)
@@ -207,17 +206,6 @@ class _Marks:
         elif self._common is not None:
             self.per_block += int(np.count_nonzero(self._common)) * run.lanes[0]
         self._rows = self._common = None
-
-
-class _Nowhere(_Marks):
-    """Arrays that no argument owns: constants of the kernel."""
-
-    def table(self, run: Run, times: int) -> Any:
-        return np.zeros((0, 1), np.uint8)
-
-
-_NO_MARKS = _Nowhere("", None)
-_NO_MARKS.seen = np.zeros(1 << 16, np.uint8)
 
 
 def _rows(run: Run, at: Value, m: Mask) -> tuple[Any, Any, int]:

@@ -88,11 +88,15 @@ class Sanitizer(Quiet):
         self._used = 0
         self._stored: dict[int, tuple[Root, Any]] = {}  # local arrays: which elements hold a value
         self._roots: dict[int, tuple[ArrayRef, str]] = {}  # site -> array, for messages
+        self._arguments: set[int] = set()  # roots of the arguments
         self._epochs: Any = np.zeros(1, np.int64)
         self._warp_epochs: Any = np.zeros((1, 1), np.int64)
         self._even = True  # all blocks have passed the same barriers
 
     def begin(self, run: Run) -> None:
+        self._arguments = {
+            id(value.root) for value in run.arguments.values() if isinstance(value, ArrayRef)
+        }
         # Arrays that the kernel only reads cannot be raced for.  Which ones it writes is plain to
         # see when every store names a parameter; behind a view or a function, all are watched.
         stores = [
@@ -150,6 +154,9 @@ class Sanitizer(Quiet):
             self._local(run, site, arr, at, m, writes)
             return
         area = self._areas.get(id(arr.root))
+        if area is None and arr.root.space == "global" and id(arr.root) not in self._arguments:
+            # A global device array, which no argument owns.
+            area = self._areas[id(arr.root)] = _Area(arr.root, arr.root.buf.size)
         if area is None:
             return
         self._roots.setdefault(site, (arr, arr.root.space))
