@@ -44,15 +44,15 @@ class Argument:
                 yield from inner._pairs()
 
 
-def bind(name: str, value: Any, ordinal: int, wanted: Any = None) -> Argument:
+def bind(name: str, value: Any, wanted: Any = None) -> Argument:
     """Bind one argument of a launch; `wanted` is its type in an explicit signature."""
     if isinstance(value, DeviceNDArray):
         array = ArrayType(typing.numba_type(value.dtype), value.ndim)
-        return Argument(name, array, value.reference(name, ordinal))
+        return Argument(name, array, value.reference(name))
     if isinstance(value, np.ndarray):
-        return _bind_host_array(name, value, ordinal)
+        return _bind_host_array(name, value)
     if isinstance(value, tuple):
-        inner = [bind(f"{name}[{k}]", item, ordinal) for k, item in enumerate(value)]
+        inner = [bind(f"{name}[{k}]", item) for k, item in enumerate(value)]
         kind = TupleType(tuple(a.kind for a in inner))
         return Argument(name, kind, tuple(a.value for a in inner), host=inner)
     if value is None:
@@ -82,7 +82,7 @@ def _refusal(value: Any, reason: str) -> str:
     return f"a {module}.{kind} cannot be passed to a kernel; kernels take numbers and arrays."
 
 
-def _bind_host_array(name: str, value: Any, ordinal: int) -> Argument:
+def _bind_host_array(name: str, value: Any) -> Argument:
     try:
         dtype = typing.numba_type(value.dtype)
     except NoSignature:
@@ -100,7 +100,7 @@ def _bind_host_array(name: str, value: Any, ordinal: int) -> Argument:
         )
     if not value.dtype.isnative:
         raise LaunchError(f"argument {name}: the array's byte order is not this machine's.")
-    root = Root(name, flat(value), "global", copy_on_write=True, ordinal=ordinal)
+    root = Root(name, flat(value), "global", copy_on_write=True)
     ref = ArrayRef(root, name, np.int64(0), _shape(value), strides_of(value))
     kind = ArrayType(dtype, value.ndim, readonly=not value.flags.writeable)
     return Argument(name, kind, ref, host=value)

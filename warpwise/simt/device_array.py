@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .storage import poison
 from .values import ArrayRef, Root
 
 
@@ -130,12 +131,11 @@ class DeviceNDArray:
     def __repr__(self) -> str:
         return f"<DeviceNDArray {self.dtype}{list(self.shape)} on the simulator>"
 
-    def reference(self, name: str, ordinal: int) -> ArrayRef:
+    def reference(self, name: str) -> ArrayRef:
         """The view a kernel gets."""
         item = self.dtype.itemsize
         base = self._root.buf.__array_interface__["data"][0]
         offset = (self._view.__array_interface__["data"][0] - base) // item if self.size else 0
-        self._root.ordinal = ordinal
         return ArrayRef(
             self._root, name, np.int64(offset), tuple(np.int64(n) for n in self.shape),
             tuple(s // item for s in self.strides),
@@ -160,10 +160,7 @@ def allocate(shape: Any, dtype: Any, order: str = "C") -> DeviceNDArray:
     """Device memory with undefined contents: filled with a pattern, so that nobody relies on 0."""
     empty = np.empty(shape, dtype, order=order)  # type: ignore[call-overload]
     buf = empty.reshape(-1) if order == "C" else empty.T.reshape(-1)
-    if buf.dtype.kind in "fc":
-        buf.fill(np.nan)
-    elif buf.size:
-        buf.view(np.uint8).fill(0xCD if buf.dtype.kind != "b" else 1)
+    poison(buf)
     root = Root("device array", buf, "global")
     root.init = np.zeros(buf.size, np.bool_)
     return DeviceNDArray(root, empty)

@@ -114,7 +114,7 @@ class Expressions:
             return self.frozen_array(node, value)
         if isinstance(value, DeviceNDArray):  # a global device array is used in place
             name = node.id if isinstance(node, ast.Name) else "array"
-            reference = value.reference(name, -1)
+            reference = value.reference(name)
             kind = ArrayType(typing.numba_type(value.dtype), value.ndim)
             return Val(self.program.constant(reference), kind)
         return Val("None", STATIC, value)

@@ -223,7 +223,7 @@ class Kernel:
         wanted = self._wanted(args)
         try:
             return [
-                bind(name, value, k, wanted[k] if wanted else None)
+                bind(name, value, wanted[k] if wanted else None)
                 for k, (name, value) in enumerate(zip(self.parameters, args, strict=True))
             ]
         except LaunchError as error:

@@ -24,7 +24,7 @@ I64 = np.dtype(np.int64)
 class Root:
     """One allocation.  Host memory is shared until the first store, then copied (`dirty`)."""
 
-    __slots__ = ("buf", "copy_on_write", "count", "dirty", "init", "name", "ordinal", "space")
+    __slots__ = ("buf", "copy_on_write", "count", "dirty", "init", "name", "space")
 
     def __init__(
         self,
@@ -33,7 +33,6 @@ class Root:
         space: str,
         *,
         copy_on_write: bool = False,
-        ordinal: int = -1,
         count: int = 0,
     ) -> None:
         self.name = name
@@ -41,7 +40,6 @@ class Root:
         self.space = space  # "global" | "const" | "shared" | "local"
         self.copy_on_write = copy_on_write
         self.dirty = False
-        self.ordinal = ordinal
         # Which elements hold a value: for memory that starts undefined, else None.
         self.init: Any = None
         self.count = count  # elements per block (shared) or per thread (local)
