@@ -314,7 +314,7 @@ def probe_gpu(cuda: tuple[int, int] | None) -> Finding:
 def probe_kernelspec() -> Finding:
     """The Jupyter kernel `warpwise` of this environment."""
     path = Path(sys.prefix) / "share/jupyter/kernels/warpwise/kernel.json"
-    mend = f"{PYTHON} -m ipykernel install --sys-prefix --name warpwise --display-name Warpwise"
+    mend = f"{PYTHON} warpwise/setup/environment.py --here"
     try:
         command = json.loads(path.read_text(encoding="utf-8"))["argv"][0]
     except (OSError, ValueError, KeyError, IndexError):
