@@ -1,4 +1,4 @@
-"""Counters against the published rules: one warp's load or store at a time, then whole kernels."""
+"""Counters of whole kernels; single accesses are in test_tables.py."""
 
 from __future__ import annotations
 
@@ -16,100 +16,6 @@ HEADER = "from numba import float32, float64, int32\nimport math\n"
 def of(text: str, grid: Any, block: Any, *args: Any, **constants: Any) -> Report:
     """The report of launching the kernel `k` of a text."""
     return profile(Kernel.from_source(HEADER + text, "k", constants)[grid, block], *args)
-
-
-def load(index: str, dtype: str = "float32", guard: str = "True") -> Any:
-    """Global loads of one warp that reads x[index]; `t` is the lane."""
-    text = f"""
-@cuda.jit
-def k(out, x):
-    t = cuda.grid(1)
-    if {guard}:
-        v = x[{index}]
-        out[t] = v
-"""
-    return of(text, 1, 32, np.zeros(32, dtype), np.zeros(40_000, dtype)).loads
-
-
-# Sectors of one warp's load.  Rule: 32-byte sectors, CUDA C++ Best Practices Guide 10.2.1; rows
-# "sequential", "offset", "stride 2", "large stride" and "one value" are worked examples there.
-SECTORS = [
-    ("t", 4), ("t + 1", 5), ("t + 2", 5), ("t + 4", 5), ("t + 7", 5), ("t + 8", 4), ("t + 9", 5),
-    ("t + 16", 4), ("t + 31", 5), ("t + 32", 4), ("2 * t", 8), ("3 * t", 12), ("4 * t", 16),
-    ("5 * t", 20), ("6 * t", 24), ("7 * t", 28), ("8 * t", 32), ("9 * t", 32), ("16 * t", 32),
-    ("17 * t", 32), ("31 * t", 32), ("32 * t", 32), ("33 * t", 32), ("31 - t", 4),
-    ("(t * 7 + 3) % 32", 4), ("0", 1), ("t // 16", 1), ("t // 2", 2),
-    ("t % 8 + 1024 * (t // 8)", 4), ("t % 16 + 1024 * (t // 16)", 4),
-    ("t % 16 + 1000 * (t // 16)", 4), ("1000 * t", 32),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("index", "sectors"), SECTORS)
-def test_sectors_of_a_float32_load(index: str, sectors: int) -> None:
-    """The table of coalescing patterns."""
-    got = load(index)
-    assert (got.requests, got.lanes, got.sectors) == (1, 32, sectors)
-
-
-@pytest.mark.parametrize(
-    ("dtype", "index", "sectors"),
-    [("uint8", "t", 1), ("uint8", "t + 1", 2), ("float16", "t", 2), ("float16", "2 * t", 4),
-     ("float64", "t", 8), ("float64", "t + 1", 9), ("float64", "2 * t", 16),
-     ("float64", "4 * t", 32), ("complex128", "t", 16)],
-)  # fmt: skip
-def test_sectors_by_width(dtype: str, index: str, sectors: int) -> None:
-    """Other widths."""
-    assert load(index, dtype).sectors == sectors
-
-
-@pytest.mark.parametrize(
-    ("guard", "lanes", "sectors"), [("t < 16", 16, 2), ("t % 2 == 0", 16, 4), ("t == 5", 1, 1)]
-)
-def test_inactive_lanes_do_not_count(guard: str, lanes: int, sectors: int) -> None:
-    """Half a warp, every other lane, one lane."""
-    got = load("t", guard=guard)
-    assert (got.requests, got.lanes, got.sectors) == (1, lanes, sectors)
-
-
-def shared(index: str, dtype: str = "float32") -> tuple[int, int]:
-    """(wavefronts, ideal) of one warp that reads s[index] of shared memory."""
-    text = f"""
-@cuda.jit
-def k(out):
-    s = cuda.shared.array(N, dtype)
-    t = cuda.grid(1)
-    out[t] = s[{index}]
-"""
-    itemsize = np.dtype(dtype).itemsize
-    report = of(text, 1, 32, np.zeros(32, dtype), N=49152 // itemsize, dtype=np.dtype(dtype))
-    return report.shared.wavefronts, report.shared.ideal_wavefronts
-
-
-# 32 banks of 4 bytes; distinct words per bank.  Source: CUDA C++ Programming Guide, shared memory;
-# 64 and 128 bits in two and four phases.
-BANKS = [
-    ("0", "float32", 1, 1), ("t", "float32", 1, 1), ("2 * t", "float32", 2, 1),
-    ("3 * t", "float32", 1, 1), ("4 * t", "float32", 4, 1), ("5 * t", "float32", 1, 1),
-    ("6 * t", "float32", 2, 1), ("8 * t", "float32", 8, 1), ("12 * t", "float32", 4, 1),
-    ("16 * t", "float32", 16, 1), ("17 * t", "float32", 1, 1), ("24 * t", "float32", 8, 1),
-    ("31 * t", "float32", 1, 1), ("32 * t", "float32", 32, 1), ("33 * t", "float32", 1, 1),
-    ("64 * t", "float32", 32, 1), ("(t * 7 + 3) % 32", "float32", 1, 1),
-    ("t // 2", "float32", 1, 1), ("t % 4", "float32", 1, 1), ("t * 32 + (7 ^ t)", "float32", 1, 1),
-    ("5 * 32 + (5 ^ t)", "float32", 1, 1), ("t % 16 * 16 + t // 16", "float32", 8, 1),
-    ("t % 16 * 17 + t // 16", "float32", 2, 1), ("t", "uint8", 1, 1), ("t", "float16", 1, 1),
-    ("2 * t", "float16", 1, 1), ("32 * t", "float16", 16, 1), ("34 * t", "float16", 1, 1),
-    ("t", "float64", 2, 2), ("2 * t", "float64", 4, 2), ("3 * t", "float64", 2, 2),
-    ("32 * t", "float64", 32, 2), ("33 * t", "float64", 2, 2), ("0", "float64", 1, 1),
-    ("t // 2", "float64", 1, 1), ("t", "complex128", 4, 4), ("2 * t", "complex128", 8, 4),
-    ("3 * t", "complex128", 4, 4), ("0", "complex128", 2, 2), ("8 * t", "complex128", 32, 4),
-    ("9 * t", "complex128", 4, 4),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("index", "dtype", "wavefronts", "ideal"), BANKS)
-def test_wavefronts_of_a_shared_load(index: str, dtype: str, wavefronts: int, ideal: int) -> None:
-    """The table of bank patterns, wide accesses and merged phases included."""
-    assert shared(index, dtype) == (wavefronts, ideal)
 
 
 def test_a_vector_addition_of_a_million() -> None:
@@ -209,15 +115,54 @@ def k(out, x):
 
 
 @pytest.mark.parametrize(
-    ("index", "transactions", "worst"),
-    [("0", 32, 32), ("t", 4, 1), ("t % 4", 8, 8), ("t % 16", 4, 2)],
+    ("index", "transactions", "worst", "sectors"),
+    [("0", 32, 32, 1), ("t", 4, 1, 4), ("t % 4", 8, 8, 1), ("t % 16", 4, 2, 2)],
 )
-def test_colliding_atomics(index: str, transactions: int, worst: int) -> None:
+def test_colliding_atomics(index: str, transactions: int, worst: int, sectors: int) -> None:
     """One address: 32 lanes queue; distinct addresses: a transaction per sector."""
     text = f"@cuda.jit\ndef k(o):\n    t = cuda.grid(1)\n    cuda.atomic.add(o, {index}, 1)\n"
     report = of(text, 1, 32, np.zeros(64, np.int32))
     got = report.atomics
     assert (got.requests, got.lanes, got.transactions, got.worst) == (1, 32, transactions, worst)
+    assert (got.sectors, report.unique_sectors) == (sectors, {"o": sectors})
+
+
+@pytest.mark.parametrize(
+    ("index", "dtype", "transactions", "worst"),
+    [("0", "int32", 32, 32), ("t", "int32", 1, 1), ("t % 4", "int32", 8, 8),
+     ("32 * t", "int32", 32, 1), ("2 * t", "int32", 2, 1), ("t", "int64", 2, 1)],
+)  # fmt: skip
+def test_atomics_on_shared_memory(index: str, dtype: str, transactions: int, worst: int) -> None:
+    """Lanes queue for a word, and for a bank; 64 bits go by half warps."""
+    text = f"""
+@cuda.jit
+def k(out):
+    s = cuda.shared.array(1024, dtype)
+    t = cuda.grid(1)
+    cuda.atomic.add(s, {index}, 1)
+"""
+    got = of(text, 1, 32, np.zeros(1), dtype=np.dtype(dtype)).atomics
+    assert (got.requests, got.transactions, got.worst) == (1, transactions, worst)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "index", "guard", "sectors", "ideal"),
+    [("float32", "3", "True", 4, 4), ("float64", "3", "True", 8, 8), ("int8", "3", "True", 4, 4),
+     ("float32", "t", "True", 32, 4), ("float32", "t % 2", "True", 8, 4),
+     ("float32", "3", "t < 8", 1, 1), ("float32", "3", "t % 8 == 0", 4, 4)],
+)  # fmt: skip
+def test_local_memory(dtype: str, index: str, guard: str, sectors: int, ideal: int) -> None:
+    """Local memory is interleaved by lane: one index for all lanes is the best case."""
+    text = f"""
+@cuda.jit
+def k(out):
+    a = cuda.local.array(32, dtype)
+    t = cuda.grid(1)
+    if {guard}:
+        a[{index}] = 1
+"""
+    got = of(text, 1, 32, np.zeros(1), dtype=np.dtype(dtype)).local
+    assert (got.requests, got.sectors, got.ideal_sectors) == (1, sectors, ideal)
 
 
 def test_float64_creeps_in_through_a_python_float() -> None:

@@ -22,12 +22,12 @@ BANKS = 32
 
 @numba.njit(cache=True, nogil=True)
 def sectors(at: Any, mask: Any, itemsize: int, seen: Any, seen_by_block: Any, out: Any) -> None:
-    """Add up requests, lanes, sectors and ideal sectors of a global access.
+    """Add up requests, lanes, sectors, ideal sectors and 128-byte lines of a global access.
 
     at: (rows, threads) int64, element positions from a 256-byte aligned base.
     mask: (rows or 1, threads) bool.  seen: (sectors,) uint8, set for every sector touched.
     seen_by_block: (rows or 0, sectors) uint8, the same for each row.
-    out: int64, [requests, lanes, sectors, ideal].
+    out: int64, [requests, lanes, sectors, ideal, lines, -].
     """
     rows, threads = at.shape
     mask_rows = mask.shape[0]
@@ -75,6 +75,72 @@ def sectors(at: Any, mask: Any, itemsize: int, seen: Any, seen_by_block: Any, ou
                 out[1] += lanes
                 out[2] += count
                 out[3] += (distinct * itemsize + SECTOR - 1) // SECTOR
+                out[4] += _lines(found, count)
+
+
+@numba.njit(cache=True, nogil=True)
+def _lines(found: Any, count: int) -> int:
+    """Distinct lines of 128 bytes among distinct sectors."""
+    lines = 0
+    highest = np.int64(-1)
+    for k in range(count):
+        line = found[k] // 4
+        known = False
+        if line <= highest:
+            for j in range(k - 1, -1, -1):
+                if found[j] // 4 == line:
+                    known = True
+                    break
+        else:
+            highest = line
+        if not known:
+            lines += 1
+    return lines
+
+
+@numba.njit(cache=True, nogil=True)
+def local_sectors(at: Any, mask: Any, itemsize: int, out: Any) -> None:
+    """Add up requests, lanes, sectors and ideal sectors of a local-memory access.
+
+    Local memory is interleaved by 4-byte words: word w of lane l lies beside word w of lane l + 1,
+    so that eight lanes with one index share a sector.  out: as in `sectors`.
+    Source: CUDA C++ Programming Guide, device memory accesses, local memory.
+    """
+    rows, threads = at.shape
+    mask_rows = mask.shape[0]
+    width = max(1, itemsize // 4)
+    found = np.empty(128, np.int64)
+    for row in range(rows):
+        m = row if mask_rows > 1 else 0
+        for start in range(0, threads, 32):
+            lanes = 0
+            count = 0
+            ideal = 0
+            for first in range(start, min(start + 32, threads), 8):
+                begin = count  # lanes of different groups of eight never share a sector
+                here = 0
+                for t in range(first, min(first + 8, threads)):
+                    if not mask[m, t]:
+                        continue
+                    here += 1
+                    for k in range(width):
+                        word = at[row, t] * itemsize // 4 + k
+                        known = False
+                        for j in range(count - 1, begin - 1, -1):
+                            if found[j] == word:
+                                known = True
+                                break
+                        if not known:
+                            found[count] = word
+                            count += 1
+                lanes += here
+                if here:
+                    ideal += width
+            if lanes:
+                out[0] += 1
+                out[1] += lanes
+                out[2] += count
+                out[3] += ideal
 
 
 @numba.njit(cache=True, nogil=True)
@@ -113,7 +179,8 @@ def _merges(at: Any, mask: Any, row: int, m: int, start: int, threads: int, apar
 
 @numba.njit(cache=True, nogil=True)
 def wavefronts(at: Any, mask: Any, itemsize: int, out: Any) -> None:
-    """Add up requests, lanes, wavefronts and ideal wavefronts of a shared-memory access.
+    """Add up requests, lanes, wavefronts and ideal wavefronts of a shared-memory access; out[5] is
+    the worst conflict, as the most distinct words that one bank has to give in one phase.
 
     32 banks of 4 bytes.  Accesses of 8 bytes go by half warps, of 16 bytes by quarter warps; two
     phases merge when every lane's neighbour (lane ^ 1, or lane ^ 2) reads the same address.
@@ -150,7 +217,9 @@ def wavefronts(at: Any, mask: Any, itemsize: int, out: Any) -> None:
                         count += 1
                 if count:
                     phases += 1
-                    total += _phase(words, count, per_bank, kept)
+                    ways = _phase(words, count, per_bank, kept)
+                    total += ways
+                    out[5] = max(out[5], ways)
             if lanes:
                 out[0] += 1
                 out[1] += lanes
@@ -159,54 +228,97 @@ def wavefronts(at: Any, mask: Any, itemsize: int, out: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def collisions(at: Any, mask: Any, itemsize: int, out: Any) -> None:
-    """Add up requests, lanes, transactions and the worst multiplicity of an atomic access.
+def collisions(at: Any, mask: Any, itemsize: int, seen: Any, seen_by_block: Any, out: Any) -> None:
+    """Add up requests, lanes, sectors and transactions of an atomic access to global memory.
 
     Transactions of a warp: per 32-byte sector, how many lanes hit its most wanted address.
+    out: int64, [requests, lanes, sectors, transactions, -, most lanes of a warp on one address].
     Source: GPGPU-Sim, memory_coalescing_arch_atomic.
     """
     rows, threads = at.shape
     mask_rows = mask.shape[0]
+    address, lanes_on = np.empty(32, np.int64), np.empty(32, np.int64)
+    found, most = np.empty(32, np.int64), np.empty(32, np.int64)
     for row in range(rows):
         m = row if mask_rows > 1 else 0
         for start in range(0, threads, 32):
-            stop = min(start + 32, threads)
             lanes = 0
-            total = 0
-            for t in range(start, stop):
+            distinct = 0
+            for t in range(start, min(start + 32, threads)):
                 if not mask[m, t]:
                     continue
                 lanes += 1
-                sector = at[row, t] * itemsize // SECTOR
-                first_of_sector = True
-                for u in range(start, t):
-                    if mask[m, u] and at[row, u] * itemsize // SECTOR == sector:
-                        first_of_sector = False
-                        break
-                if not first_of_sector:
-                    continue
-                most = 0
-                for u in range(t, stop):
-                    if not mask[m, u] or at[row, u] * itemsize // SECTOR != sector:
-                        continue
-                    same = 0
-                    for v in range(t, stop):
-                        if mask[m, v] and at[row, v] == at[row, u]:
-                            same += 1
-                    if same > most:
-                        most = same
-                total += most
-                if most > out[3]:
-                    out[3] = most
+                k = distinct - 1
+                while k >= 0 and address[k] != at[row, t]:
+                    k -= 1
+                if k < 0:
+                    k = distinct
+                    address[k], lanes_on[k] = at[row, t], 0
+                    distinct += 1
+                lanes_on[k] += 1
+            count = 0
+            for k in range(distinct):
+                sector = address[k] * itemsize // SECTOR
+                j = count - 1
+                while j >= 0 and found[j] != sector:
+                    j -= 1
+                if j < 0:
+                    j = count
+                    found[j], most[j] = sector, 0
+                    count += 1
+                    seen[sector] = 1
+                    if seen_by_block.shape[0] > 0:
+                        seen_by_block[row, sector] = 1
+                most[j] = max(most[j], lanes_on[k])
+                out[5] = max(out[5], lanes_on[k])
             if lanes:
                 out[0] += 1
                 out[1] += lanes
-                out[2] += total
+                out[2] += count
+                for j in range(count):
+                    out[3] += most[j]
+
+
+@numba.njit(cache=True, nogil=True)
+def bank_queues(at: Any, mask: Any, itemsize: int, out: Any) -> None:
+    """Add up requests, lanes and transactions of an atomic access to shared memory.
+
+    A bank serves one lane at a time, so lanes queue for the same word and for the same bank;
+    8 bytes go by half warps.  out: as in `collisions`, without sectors.
+    """
+    rows, threads = at.shape
+    mask_rows = mask.shape[0]
+    size = 32 // max(1, itemsize // 4)
+    for row in range(rows):
+        m = row if mask_rows > 1 else 0
+        for start in range(0, threads, 32):
+            lanes = 0
+            for begin in range(start, start + 32, size):
+                longest = 0
+                for t in range(begin, min(begin + size, threads)):
+                    if not mask[m, t]:
+                        continue
+                    lanes += 1
+                    word = at[row, t] * itemsize // 4
+                    queue, same = 0, 0
+                    for u in range(begin, t + 1):
+                        if mask[m, u]:
+                            other = at[row, u] * itemsize // 4
+                            queue += other % BANKS == word % BANKS
+                            same += at[row, u] == at[row, t]
+                    longest = max(longest, queue)
+                    out[5] = max(out[5], same)
+                out[3] += longest
+            if lanes:
+                out[0] += 1
+                out[1] += lanes
 
 
 def warm() -> None:
     """Compile the loops, so that the first profile starts fast."""
-    at, mask, out = np.zeros((1, 32), np.int64), np.ones((1, 32), bool), np.zeros(4, np.int64)
-    sectors(at, mask, 4, np.zeros(4, np.uint8), np.zeros((0, 4), np.uint8), out)
-    wavefronts(at, mask, 4, out)
-    collisions(at, mask, 4, out)
+    at, mask, out = np.zeros((1, 32), np.int64), np.ones((1, 32), bool), np.zeros(6, np.int64)
+    seen, by_block = np.zeros(4, np.uint8), np.zeros((0, 4), np.uint8)
+    for count in (sectors, collisions):
+        count(at, mask, 4, seen, by_block, out)
+    for count in (wavefronts, local_sectors, bank_queues):
+        count(at, mask, 4, out)

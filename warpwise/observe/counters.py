@@ -25,7 +25,7 @@ MARKS = 1 << 26
 
 @dataclass
 class Place:
-    """Counts of one access in the source."""
+    """Counts of one access in the source, six of them, see `addresses`; the last is a maximum."""
 
     function: str
     line: int
@@ -33,7 +33,13 @@ class Place:
     op: str  # "load" | "store" | "atomic"
     space: str  # "global" | "const" | "shared" | "local"
     itemsize: int
-    counts: Any = field(default_factory=lambda: np.zeros(4, np.int64))
+    counts: Any = field(default_factory=lambda: np.zeros(6, np.int64))
+
+    def add(self, counts: Any, times: int) -> None:
+        """Counts of one row of lanes, `times` times over."""
+        worst = max(self.counts[5], counts[5])
+        self.counts += counts * times
+        self.counts[5] = worst
 
 
 @dataclass
@@ -103,30 +109,19 @@ class Counters(Quiet):
                 arr.root.buf.dtype.itemsize,
             )  # fmt: skip
         positions, mask, times = _rows(run, at, m)
+        counts = np.zeros(6, np.int64)
         if place.space == "local":
-            self._local(run, place, mask, times)
-            return
-        counts = np.zeros(4, np.int64)
-        if op == "atomic":
-            addresses.collisions(positions, mask, place.itemsize, counts)
-            worst = max(int(place.counts[3]), int(counts[3]))
-            place.counts += counts * times
-            place.counts[3] = worst
-            return
-        if place.space == "shared":
-            addresses.wavefronts(positions, mask, place.itemsize, counts)
+            addresses.local_sectors(positions, mask, place.itemsize, counts)
+        elif place.space == "shared":
+            count = addresses.bank_queues if op == "atomic" else addresses.wavefronts
+            count(positions, mask, place.itemsize, counts)
         else:
             marks = self._marks.get(id(arr.root))
             if marks is None:  # a constant or a global device array: no argument owns it
                 marks = self._marks[id(arr.root)] = _Marks(arr.name, arr)
-            table = marks.table(run, times)
-            addresses.sectors(positions, mask, place.itemsize, marks.seen, table, counts)
-        place.counts += counts * times
-
-    def _local(self, run: Run, place: Place, mask: Any, times: int) -> None:
-        """Local memory lies interleaved by lane, so that equal indices of a warp are adjacent."""
-        lanes, warps = _population(run, mask)
-        place.counts += np.array([warps, lanes, 0, 0]) * times
+            count = addresses.collisions if op == "atomic" else addresses.sectors
+            count(positions, mask, place.itemsize, marks.seen, marks.table(run, times), counts)
+        place.add(counts, times)
 
     # -- control flow ------------------------------------------------------------
 

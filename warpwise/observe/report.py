@@ -25,6 +25,7 @@ class Traffic:
     lanes: int = 0
     sectors: int = 0  # l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum (_st)
     ideal_sectors: int = 0
+    lines_128b: int = 0
     bytes_requested: int = 0
 
     @property
@@ -36,6 +37,12 @@ class Traffic:
     def bytes_moved(self) -> int:
         """32 bytes per sector."""
         return 32 * self.sectors
+
+    @property
+    def bytes_per_sector(self) -> float:
+        """smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio (_st); above 32 where
+        lanes share a word"""
+        return self.bytes_requested / self.sectors if self.sectors else 0.0
 
     @property
     def efficiency(self) -> float:
@@ -51,6 +58,7 @@ class SharedTraffic:
     lanes: int = 0
     wavefronts: int = 0  # l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum (_st)
     ideal_wavefronts: int = 0
+    worst: int = 0  # most distinct words of one bank in one phase: an n-way conflict
 
     @property
     def bank_conflicts(self) -> int:
@@ -68,6 +76,7 @@ class Atomics:
 
     requests: int = 0
     lanes: int = 0
+    sectors: int = 0
     transactions: int = 0
     worst: int = 0  # most lanes of one warp on one address
 
@@ -94,6 +103,7 @@ class Line:
     text: str
     loads: Traffic = field(default_factory=Traffic)
     stores: Traffic = field(default_factory=Traffic)
+    local: Traffic = field(default_factory=Traffic)
     shared: SharedTraffic = field(default_factory=SharedTraffic)
     atomics: Atomics = field(default_factory=Atomics)
     branches: Branches = field(default_factory=Branches)
@@ -111,6 +121,7 @@ class Report:
     lines: list[Line]
     loads: Traffic
     stores: Traffic
+    local: Traffic
     shared: SharedTraffic
     atomics: Atomics
     branches: Branches
@@ -293,12 +304,12 @@ def build(kernel: Kernel, counters: Counters, run: Run) -> Report:
         lines.at(function, number).operations = dict(kinds)
         total.update(kinds)
     report = Report(
-        kernel.name, run.grid, run.block, lines.sorted(), Traffic(), Traffic(), SharedTraffic(),
-        Atomics(), Branches(), dict(total), 0, _lane_efficiency(counters, run),
+        kernel.name, run.grid, run.block, lines.sorted(), Traffic(), Traffic(), Traffic(),
+        SharedTraffic(), Atomics(), Branches(), dict(total), 0, _lane_efficiency(counters, run),
         counters.unique, counters.unique_per_block, run.notes + run.program.lints,
     )  # fmt: skip
     for line in report.lines:
-        for name in ("loads", "stores", "shared", "atomics", "branches"):
+        for name in ("loads", "stores", "local", "shared", "atomics", "branches"):
             whole, part = getattr(report, name), getattr(line, name)
             for key, value in vars(part).items():
                 combined = max if key == "worst" else int.__add__
@@ -308,19 +319,25 @@ def build(kernel: Kernel, counters: Counters, run: Run) -> Report:
 
 
 def _add(line: Line, place: Place) -> None:
-    a, b, c, d = (int(n) for n in place.counts)
+    a, b, c, d = (int(n) for n in place.counts[:4])
+    worst = int(place.counts[5])
     if place.op == "atomic":
         t = line.atomics
-        t.requests, t.lanes, t.transactions = t.requests + a, t.lanes + b, t.transactions + c
-        t.worst = max(t.worst, d)
+        t.requests, t.lanes, t.transactions = t.requests + a, t.lanes + b, t.transactions + d
+        t.sectors += c
+        t.worst = max(t.worst, worst)
     elif place.space == "shared":
         s = line.shared
         s.requests, s.lanes = s.requests + a, s.lanes + b
         s.wavefronts, s.ideal_wavefronts = s.wavefronts + c, s.ideal_wavefronts + d
-    elif place.space == "global" or place.space == "const":
-        g = line.loads if place.op == "load" else line.stores
+        s.worst = max(s.worst, worst)
+    else:
+        g = line.local
+        if place.space != "local":
+            g = line.loads if place.op == "load" else line.stores
         g.requests, g.lanes = g.requests + a, g.lanes + b
         g.sectors, g.ideal_sectors = g.sectors + c, g.ideal_sectors + d
+        g.lines_128b += int(place.counts[4])
         g.bytes_requested += b * place.itemsize
 
 
