@@ -16,6 +16,7 @@ import numpy as np
 
 from . import errors, serial
 from .errors import KernelRaisedError, LaunchError, SimtError, UnassignedError
+from .indices import Indices
 from .program import Note, Program
 from .values import ArrayRef, Mask, Value, both
 
@@ -104,6 +105,7 @@ class Run:
         self.exited: Mask = False  # lanes that have returned from the kernel
         self.allocations: dict[Any, Any] = {}  # shared arrays of the chunk
         self.local: dict[Any, Any] = {}  # local arrays of the lanes that run together
+        self.indices = Indices()
         self._faults: dict[int, _Fault] = {}
         self._raised: dict[int, tuple[int, int]] = {}
         self._printed = 0
@@ -133,6 +135,7 @@ class Run:
         self.first_block, self.blocks_here = first, count
         self.exited = False
         self.allocations, self.local = {}, {}
+        self.indices.clear()
         self.block_rows = np.arange(count, dtype=np.int64).reshape(count, 1)
         linear = np.arange(first, first + count, dtype=np.int64).reshape(count, 1)
         self._axes("blockIdx", linear, self.grid)

@@ -11,28 +11,58 @@ from typing import Any
 import numpy as np
 
 from . import atomics
+from .indices import BEYOND
 from .storage import fetch, put, where_in_buffer
-from .values import I64, ArrayRef, Mask, SplitRef, Value, minus, split
+from .values import I64, ArrayRef, Mask, SplitRef, Value, minus, split, summed
 
 Run = Any  # launch.Chunk; named loosely to keep the import one-way
 
 
 def position(
     run: Run, arr: ArrayRef, index: tuple[Value, ...], m: Mask, site: int
-) -> tuple[Value, Mask]:
-    """Flat position of arr[index] for each lane, and the mask without lanes out of bounds."""
-    where = arr.offset
-    checked = []
-    for axis, i in enumerate(index):
-        i, m = _in_range(run, arr, index, axis, i, m, site)
+) -> tuple[Value, Value, Mask]:
+    """Flat position of arr[index] for each lane, and the mask without lanes out of bounds.
+
+    The position is the sum of the first two results: a scalar, and an array or None.  Kept apart,
+    since the array is often one that was there before: in `a[y, k]` only the scalar is new.
+    """
+    base: Value = arr.offset
+    lanes: Value = None
+    if base.ndim:
+        base, lanes = np.int64(0), base
+    backward = False
+    for axis, stride in enumerate(arr.strides):
+        part, m = _step(run, arr, index, axis, m, site)
         if m is False:
-            return None, False
-        checked.append(i)
-    for i, stride in zip(checked, arr.strides, strict=True):
-        where = where + (i if np.ndim(stride) == 0 and stride == 1 else i * stride)
-    if m is not True and np.ndim(arr.offset):
-        where = np.where(m, where, 0)  # views of lanes that take no part may start anywhere
-    return where, m
+            return None, None, False
+        if part.ndim == 0:
+            base = base + part
+        else:
+            lanes = part if lanes is None else lanes + part
+            backward = backward or type(stride) is not int or stride < 0
+    if lanes is not None and (backward or arr.offset.ndim):
+        # Only the sum is known to lie inside the buffer.
+        lanes, base = lanes + base, np.int64(0)
+        if m is not True and arr.offset.ndim:
+            lanes = np.where(m, lanes, 0)  # views of idle lanes may start anywhere
+    return base, lanes, m
+
+
+def _step(
+    run: Run, arr: ArrayRef, index: tuple[Value, ...], axis: int, m: Mask, site: int
+) -> tuple[Value, Mask]:
+    """One index times its stride, and the mask without lanes out of bounds."""
+    i, n, stride = index[axis], arr.shape[axis], arr.strides[axis]
+    if n.ndim == 0:
+        if i.ndim == 0:
+            if 0 <= i < n:
+                return (i if i.dtype is I64 else i.astype(I64)) * stride, m
+        elif i.size and type(stride) is int:
+            known = run.indices.of(i)
+            if known.low >= 0 and known.high < n:
+                return known.times(stride), m
+    i, m = _in_range(run, arr, index, axis, i, m, site)
+    return i * stride, m
 
 
 def _in_range(
@@ -40,9 +70,8 @@ def _in_range(
 ) -> tuple[Value, Mask]:
     n = arr.shape[axis]
     if i.dtype is not I64:
-        if i.dtype == np.uint64 and i.size and i.max() > np.uint64(2**63 - 1):
-            # Beyond every array; keep it beyond after the change of sign.
-            i = np.minimum(i, np.uint64(2**63 - 1))
+        if i.dtype == np.uint64 and i.size and i.max() > BEYOND:
+            i = np.minimum(i, BEYOND)  # stays beyond after the change of sign
         i = i.astype(I64)
     if i.ndim == 0 and np.ndim(n) == 0:
         if 0 <= i < n:
@@ -75,16 +104,19 @@ def load(run: Run, arr: ArrayRef, index: tuple[Value, ...], m: Mask, site: int) 
             return load(run, arr.second, index, no, site)
         first = load(run, arr.first, index, yes, site)
         return np.where(arr.mask, first, load(run, arr.second, index, no, site))
-    at, m = position(run, arr, index, m, site)
+    base, lanes, m = position(run, arr, index, m, site)
     root = arr.root
-    if m is False or root.buf.size == 0:
-        return root.buf.dtype.type(0)
+    buf = root.buf
+    if m is False or buf.size == 0:
+        return buf.dtype.type(0)
     if root.count:
-        got = fetch(run, root, at)
+        got = fetch(run, root, base, lanes)
+    elif lanes is None:
+        got = buf[base]  # a NumPy scalar, as a uniform value should be
     else:
-        # take() copies; a scalar position gives a NumPy scalar, as a uniform value should be.
-        got = root.buf.take(at) if at.ndim else root.buf[at]
+        got = (buf[base:] if base else buf).take(lanes)  # take() copies
     if run.observers:
+        at = summed(base, lanes)
         for observer in run.observers:
             observer.load(run, site, arr, index, at, m, got)
     return got
@@ -100,9 +132,10 @@ def store(
             if mask is not False:
                 store(run, part, index, value, mask, site)
         return
-    at, m = position(run, arr, index, m, site)
+    base, lanes, m = position(run, arr, index, m, site)
     if m is False:
         return
+    at = summed(base, lanes)
     buf = arr.root.writable()
     before = buf.copy() if run.watch_stores else None
     if arr.root.count:
@@ -156,9 +189,10 @@ def atomic(
             if old[1] is None
             else (np.where(arr.mask, old[0], old[1]))
         )
-    at, m = position(run, arr, index, m, site)
+    base, by_lane, m = position(run, arr, index, m, site)
     if m is False:
         return arr.root.buf.dtype.type(0)
+    at = summed(base, by_lane)
     lanes = run.lanes
     buf = arr.root.writable()
     where = np.broadcast_to(where_in_buffer(run, arr.root, at), lanes)

@@ -4,8 +4,12 @@ Each place in the source that asks for an array owns one allocation, as in compi
 size has to be known to the compiler.  Contents are undefined on a GPU; here they are filled with a
 pattern (NaN, 0xCD), so that a kernel that relies on zeros fails at once and in the same way.
 
-    shared   buffer of shape (blocks, n): a position counts within the block
+    shared   buffer of shape (n, blocks): a position counts within the block
+    dynamic  buffer of shape (blocks, n), since arrays of several types share the bytes of a block
     local    buffer of shape (n, blocks * threads): a position counts within the thread
+
+Most kernels use the same elements of shared memory in every block.  With the blocks side by side,
+reading an element of all of them copies a row, and arithmetic on such values runs at full speed.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .values import ArrayRef, Root
+from .values import ArrayRef, Root, summed
 
 
 def poison(buf: Any) -> None:
@@ -76,25 +80,29 @@ def _dynamic(run: Any, dtype: Any, name: str) -> ArrayRef:
         count = width // buf.dtype.itemsize
         found = _reference(buf, (run.sharedmem // buf.dtype.itemsize,), name, "shared")
         found.root.count = count
+        found.root.bytewise = True
         run.allocations[key] = found
         run.allocated(key, found)
     return found
 
 
-def fetch(run: Any, root: Root, at: Any) -> Any:
+def fetch(run: Any, root: Root, base: Any, lanes: Any) -> Any:
     """The elements at these positions, a fresh value for every lane that needs one."""
     blocks, threads = run.lanes
-    if root.space == "shared":
-        table = root.buf.reshape(blocks, root.count)
-        if at.ndim == 0:
-            got = table[:, at : at + 1].copy()
-        elif at.shape[0] == 1:
-            got = table.take(at[0], axis=1)
+    if root.space == "local":
+        if lanes is None:
+            got = root.buf.reshape(root.count, blocks, threads)[base].copy()
         else:
-            got = root.buf.take(at + run.block_rows * root.count)
+            got = root.buf.take(_local(run, summed(base, lanes)))
+    elif lanes is None or lanes.shape[0] == 1:  # the same element of every block
+        if root.bytewise:
+            table = root.buf.reshape(blocks, root.count)[:, base:]
+            got = table[:, :1].copy() if lanes is None else table.take(lanes[0], axis=1)
+        else:
+            table = root.buf.reshape(root.count, blocks)[base:]
+            got = table[:1].copy().T if lanes is None else table.take(lanes[0], axis=0).T
     else:
-        table = root.buf.reshape(root.count, blocks, threads)
-        got = table[at].copy() if at.ndim == 0 else root.buf.take(_local(run, at))
+        got = root.buf.take(where_in_buffer(run, root, summed(base, lanes)))
     return got if got.size > 1 else got.reshape(-1)[0]
 
 
@@ -112,26 +120,34 @@ def put(run: Any, root: Root, at: Any, value: Any, m: Any) -> None:
         return
     per_block = at.ndim == 2 and at.shape[0] == 1
     if per_block and (m is True or m.ndim == 0 or m.shape[0] == 1):
-        table = root.buf.reshape(blocks, root.count)
-        chosen = slice(None) if m is True or m.ndim == 0 else np.flatnonzero(m[0])
-        columns = np.broadcast_to(at[0], (threads,))[chosen]
+        rows = np.broadcast_to(at[0], (threads,))
+        chosen = None if m is True or m.ndim == 0 else np.flatnonzero(m[0])
+        if chosen is not None:
+            rows = rows[chosen]
         if np.ndim(value):
-            value = np.broadcast_to(value, (value.shape[0], threads))[:, chosen]
-        table[:, columns] = value
+            value = value.T
+            if value.shape[0] > 1 and chosen is not None:
+                value = value[chosen]
+        table = root.buf.reshape(blocks, root.count).T if root.bytewise else (
+            root.buf.reshape(root.count, blocks)
+        )  # fmt: skip
+        table[rows] = value
         return
-    rows = run.block_rows * root.count
+    where = where_in_buffer(run, root, at)
     if at.ndim == 0 and np.ndim(value) == 0 and m is True:
-        root.buf[rows + at] = value
+        root.buf[where] = value
         return
     # Every thread of the block stores: broadcast to lanes, so that the last one wins.
-    full = np.broadcast_to(at + rows, (blocks, threads))
+    full = np.broadcast_to(where, (blocks, threads))
     scatter(root.buf, full, value, m)
 
 
 def where_in_buffer(run: Any, root: Root, at: Any) -> Any:
     """Positions in the flat buffer, whatever the kind of memory."""
     if root.space == "shared":
-        return at + run.block_rows * root.count
+        if root.bytewise:
+            return at + run.block_rows * root.count
+        return at * run.lanes[0] + run.block_rows
     return _local(run, at) if root.space == "local" else at
 
 

@@ -24,7 +24,7 @@ I64 = np.dtype(np.int64)
 class Root:
     """One allocation.  Host memory is shared until the first store, then copied (`dirty`)."""
 
-    __slots__ = ("buf", "copy_on_write", "count", "dirty", "init", "name", "space")
+    __slots__ = ("buf", "bytewise", "copy_on_write", "count", "dirty", "init", "name", "space")
 
     def __init__(
         self,
@@ -43,6 +43,7 @@ class Root:
         # Which elements hold a value: for memory that starts undefined, else None.
         self.init: Any = None
         self.count = count  # elements per block (shared) or per thread (local)
+        self.bytewise = False  # dynamic shared memory: block after block
 
     def writable(self) -> Any:
         """The buffer to store into; the caller's own memory stays untouched until the end."""
@@ -81,6 +82,13 @@ class ArrayRef:
         for extent in self.shape:
             n = n * extent
         return n
+
+
+def summed(base: Value, lanes: Value) -> Value:
+    """A position as one value; see memory.position."""
+    if lanes is None:
+        return base
+    return lanes if base == 0 else lanes + base
 
 
 def split(m: Mask, condition: Value) -> tuple[Mask, Mask]:
