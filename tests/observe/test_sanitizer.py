@@ -125,8 +125,18 @@ def test_both_barriers_of_a_tiled_product_are_needed(
         ("out[0] = 7", {("race", "WAW", "info")}),
         # atomics do not race with each other, but with a plain access
         ("cuda.atomic.add(out, 0, 1.0)", set()),
-        ("cuda.atomic.add(out, 0, 1.0)\n    v = out[0]",
-         {("race", "RAW", "error"), ("race", "RAW", "warning")}),
+        ("cuda.atomic.add(out, 0, 1.0)\n    v = out[0]", {("race", "RAW", "error")}),
+        # ... also when the only one that reads is the one that was last
+        ("cuda.atomic.add(out, 0, 1.0)\n    if i == 127: v = out[0]", {("race", "RAW", "error")}),
+        # one block sets the counter up, its barrier does not reach the others
+        ("if i == 0: out[0] = 0\n    cuda.syncthreads()\n    cuda.atomic.add(out, 0, 1.0)",
+         {("race", "WAW", "error")}),
+        # a reader of another block is not forgotten for later ones of the writer's own
+        ("if i >= 64: v = out[0]\n    if i < 64: v = out[0]\n    if i < 32: v = out[0]\n"
+         "    cuda.syncthreads()\n    if i == 0: out[0] = 1", {("race", "WAR", "error")}),
+        # ... nor a lane of the warp that read after the others had met
+        ("if i < 2: v = out[0]\n    cuda.syncwarp()\n    if i == 1: v = out[0]\n"
+         "    if i == 0: v = out[0]\n    if i == 0: out[0] = 1", {("race", "WAR", "warning")}),
         # reading is free
         ("v = out[0]", set()),
         # a barrier does not order blocks

@@ -110,7 +110,13 @@ class Sanitizer(Quiet):
             if not isinstance(value, ArrayRef) or id(value.root) in self._areas:
                 continue
             if name in written or not plain or value.root.init is not None:
-                self._areas[id(value.root)] = _Area(value.root, value.root.buf.size)
+                self._watch(run, value.root)
+
+    def _watch(self, run: Run, root: Root) -> _Area:
+        atomic = any(s.op == "atomic" and s.space == root.space for s in run.program.sites)
+        size = root.count if root.space == "shared" else root.buf.size
+        area = self._areas[id(root)] = _Area(root, size, atomic)
+        return area
 
     def begin_chunk(self, run: Run) -> None:
         blocks, threads = run.lanes
@@ -122,7 +128,7 @@ class Sanitizer(Quiet):
     def allocate(self, run: Run, place: Any, arr: ArrayRef) -> None:
         root = arr.root
         if root.space == "shared":
-            self._areas[id(root)] = _Area(root, root.count)
+            self._watch(run, root)
         elif root.space == "local":
             self._stored[id(root)] = (root, np.zeros(root.buf.size, np.bool_))
 
@@ -156,7 +162,7 @@ class Sanitizer(Quiet):
         area = self._areas.get(id(arr.root))
         if area is None and arr.root.space == "global" and id(arr.root) not in self._arguments:
             # A global device array, which no argument owns.
-            area = self._areas[id(arr.root)] = _Area(arr.root, arr.root.buf.size)
+            area = self._watch(run, arr.root)
         if area is None:
             return
         self._roots.setdefault(site, (arr, arr.root.space))
@@ -176,9 +182,9 @@ class Sanitizer(Quiet):
             positions, per_block, rows = np.broadcast_to(at, (blocks, threads)), False, blocks
         weight = blocks if rows < blocks else 1
         self._used = shadow.access(
-            area.shadow, area.values, area.init, np.ascontiguousarray(positions), mask, bits,
-            run.first_block, per_block, weight, self._epochs[:rows], self._warp_epochs[:rows], site,
-            writes, atomic, self._records, self._used,
+            area.shadow, area.atomics, area.values, area.init, np.ascontiguousarray(positions),
+            mask, bits, run.first_block, per_block, weight, self._epochs[:rows], self._warp_epochs[:rows],
+            site, writes, atomic, self._records, self._used, shadow.NOTHING,
         )  # fmt: skip
 
     def _local(self, run: Run, site: int, arr: ArrayRef, at: Value, m: Mask, writes: bool) -> None:
@@ -214,7 +220,8 @@ class Sanitizer(Quiet):
         self._epochs += 1
         for area in self._areas.values():
             if area.root.space == "global":
-                area.shadow[:, :, (shadow.WRITER, shadow.READER, shadow.SECOND)] = -1
+                area.shadow[:, :, ::4] = 0
+                area.atomics[:, :, ::4] = 0
 
     def warp_barrier(self, run: Run, site: int, mask: Value, m: Mask) -> None:
         if m is True:
@@ -276,10 +283,11 @@ class _Area:
     """The shadow of one allocation.  Shared memory starts with one row for all blocks: while every
     block of the chunk does the same to it, looking at one is enough."""
 
-    def __init__(self, root: Root, elements: int) -> None:
+    def __init__(self, root: Root, elements: int, atomic: bool) -> None:
         self.root = root  # keeps its id from being used again
         self.rows = 1
         self.shadow = shadow.fresh(1, elements)
+        self.atomics = shadow.fresh(1, elements if atomic else 0, shadow.ATOMIC_COLUMNS)
         self.values = np.zeros((1, elements), np.int64)
         if root.space == "shared":
             self.init = np.zeros((1, elements), np.uint8)
@@ -292,11 +300,12 @@ class _Area:
         """Give each block a row of its own; what block 0 did, the others did with their threads."""
         if self.rows == blocks:
             return
-        self.shadow = np.repeat(self.shadow, blocks, axis=0)
-        shift = (np.arange(blocks, dtype=np.int32) * threads).reshape(blocks, 1)
-        for column in (shadow.WRITER, shadow.READER, shadow.SECOND):
-            known = self.shadow[:, :, column]
-            self.shadow[:, :, column] = np.where(known >= 0, known + shift, known)
+        shift = (np.arange(blocks, dtype=np.int32) * threads).reshape(blocks, 1, 1)
+        for name in ("shadow", "atomics"):
+            table = np.repeat(getattr(self, name), blocks, axis=0)
+            known = table[:, :, ::4]  # the threads
+            table[:, :, ::4] = np.where(known > 0, known + shift, 0)
+            setattr(self, name, table)
         self.values = np.repeat(self.values, blocks, axis=0)
         self.init = np.repeat(self.init, blocks, axis=0)
         self.rows = blocks

@@ -16,12 +16,13 @@ from typing import Any
 import numba
 import numpy as np
 
-# Columns of the shadow of an element: the last write, and the last reads by two threads.
-WRITER, W_EPOCH, W_WARP, W_SITE, W_ATOMIC, READER, R_EPOCH, R_WARP, R_SITE, SECOND, S_EPOCH = range(
-    11
-)
-S_WARP, S_SITE = 11, 12
-COLUMNS = 13
+# An access is four columns: thread + 1 (0 for none), block epoch, warp epoch, site.  The shadow of
+# an element has the last plain write and two reads; where atomics are, two of these beside it.
+EPOCH, WARP, PLACE = 1, 2, 3
+WRITER, READER = 0, 4
+COLUMNS = 12
+LAST = 0
+ATOMIC_COLUMNS = 8
 
 # Kinds of hazard.
 RAW, WAR, WAW, UNINITIALISED = 0, 1, 2, 3
@@ -29,6 +30,7 @@ RAW, WAR, WAW, UNINITIALISED = 0, 1, 2, 3
 # Columns of a record.
 KIND, SITE, OTHER, SAME_WARP, SAME_VALUE, COUNT, THREAD, OTHER_THREAD, AT = range(9)
 RECORD = 9
+NOTHING = np.zeros((0, RECORD + 2), np.int64)  # no hazard waits for a judge
 
 
 @numba.njit(cache=True, nogil=True)
@@ -58,41 +60,112 @@ def note(
 
 
 @numba.njit(cache=True, nogil=True)
-def _unordered(
-    thread: int, other: int, epoch: int, other_epoch: int, warp_epoch: int, other_warp: int,
-    threads: int,
-) -> int:  # fmt: skip
-    """0 when something orders the two threads, 1 within a warp, 2 across warps or blocks."""
+def _level(
+    table: Any, i: int, at: int, thread: int, epoch: int, warp_epoch: int, threads: int, exact: bool
+) -> int:
+    """How far apart the access in columns `at` of row i is: 0 when something orders it before this
+    one, 1 in the same warp, 2 in another warp, 3 in another block.  exact: somebody else judges the
+    order within a warp."""
+    other = table[i, at] - 1
     if other < 0 or other == thread:
         return 0
-    if other // threads != thread // threads:
-        return 2  # nothing orders two blocks of a launch
-    if other_epoch != epoch:
+    first = thread - thread % threads
+    if other < first or other >= first + threads:
+        return 3  # nothing orders two blocks of a launch
+    if table[i, at + EPOCH] != epoch:
         return 0
-    if (other % threads) // 32 == (thread % threads) // 32:
-        return 1 if other_warp == warp_epoch else 0
+    if (other - first) // 32 == (thread - first) // 32:
+        return 1 if exact or table[i, at + WARP] == warp_epoch else 0
     return 2
 
 
 @numba.njit(cache=True, nogil=True)
+def _enter(
+    table: Any, i: int, at: int, thread: int, epoch: int, warp_epoch: int, site: int
+) -> None:
+    table[i, at] = thread + 1
+    table[i, at + EPOCH] = epoch
+    table[i, at + WARP] = warp_epoch
+    table[i, at + PLACE] = site
+
+
+@numba.njit(cache=True, nogil=True)
+def _enter_second(
+    table: Any, i: int, at: int, thread: int, epoch: int, warp_epoch: int, site: int, threads: int,
+    exact: bool,
+) -> None:  # fmt: skip
+    """Enter an access of which two are kept.  The older one is the one that is farthest from this:
+    so whatever orders a later access with one of them, a third that it does not order is there."""
+    if table[i, at] > 0 and table[i, at] != thread + 1:
+        last = _level(table, i, at, thread, epoch, warp_epoch, threads, exact)
+        if last >= _level(table, i, at + 4, thread, epoch, warp_epoch, threads, exact):
+            for k in range(4):
+                table[i, at + 4 + k] = table[i, at + k]
+    _enter(table, i, at, thread, epoch, warp_epoch, site)
+
+
+@numba.njit(cache=True, nogil=True)
+def _hazard(
+    records: Any, used: int, pending: Any, kind: int, site: int, table: Any, i: int, at: int,
+    level: int, same: bool, thread: int, weight: int,
+) -> int:  # fmt: skip
+    """Note a hazard; or, with room in `pending`, leave it to be judged."""
+    other = table[i, at] - 1
+    if pending.shape[0] == 0:
+        return note(records, used, kind, site, table[i, at + PLACE], level == 1, same, thread,
+                    other, i, weight)  # fmt: skip
+    pending[0, 0] += 1
+    p = pending[pending[0, 0]]
+    p[KIND], p[SITE], p[OTHER], p[SAME_WARP] = kind, site, table[i, at + PLACE], level == 1
+    p[SAME_VALUE], p[COUNT], p[THREAD], p[OTHER_THREAD] = same, weight, thread, other
+    p[AT], p[RECORD], p[RECORD + 1] = i, table[i, at + EPOCH], table[i, at + WARP]
+    return used
+
+
+@numba.njit(cache=True, nogil=True)
+def _hazard_of_two(
+    records: Any, used: int, pending: Any, kind: int, site: int, table: Any, i: int, at: int,
+    thread: int, epoch: int, warp_epoch: int, threads: int, weight: int,
+) -> int:  # fmt: skip
+    """Note the farther of the two accesses that are kept, or leave both to be judged."""
+    exact = pending.shape[0] > 0
+    one = _level(table, i, at, thread, epoch, warp_epoch, threads, exact)
+    two = 0
+    if one < 2 or exact:
+        two = _level(table, i, at + 4, thread, epoch, warp_epoch, threads, exact)
+    if one and (exact or one >= two):
+        used = _hazard(records, used, pending, kind, site, table, i, at, one, False, thread,
+                       weight)  # fmt: skip
+    if two and (exact or two > one):
+        used = _hazard(records, used, pending, kind, site, table, i, at + 4, two, False, thread,
+                       weight)  # fmt: skip
+    return used
+
+
+@numba.njit(cache=True, nogil=True)
 def access(
-    shadow: Any, values: Any, init: Any, at: Any, mask: Any, bits: Any, first_block: int,
-    per_block: bool, weight: int, epochs: Any, warp_epochs: Any, site: int, writes: bool,
-    atomic: bool, records: Any, used: int,
+    shadow: Any, atomics: Any, values: Any, init: Any, at: Any, mask: Any, bits: Any,
+    first_block: int, per_block: bool, weight: int, epochs: Any, warp_epochs: Any, site: int,
+    writes: bool, atomic: bool, records: Any, used: int, pending: Any,
 ) -> int:  # fmt: skip
     """Check one access of the lanes against the shadow, then enter it.
 
-    shadow: (rows or 1, elements, COLUMNS) int32; values: (rows or 1, elements) int64, the bits last
-    written; init: (rows or 1, elements) uint8, 0 where nothing was stored yet.
+    shadow: (rows or 1, elements, COLUMNS) int32; atomics: the same with ATOMIC_COLUMNS, no elements
+    where nothing is atomic; values: (rows or 1, elements) int64, the bits last written; init: (rows
+    or 1, elements) uint8, 0 where nothing was stored yet.
     at: (rows, threads); mask, bits: (rows or 1, threads).  epochs: (rows,); warp_epochs: (rows,
     warps).  per_block: each row has a shadow of its own.  weight: for how many blocks a row stands.
-    Returns the number of records.
+    pending: rows for hazards that `order` judges, (1 + 5 * lanes, RECORD + 2), and warp_epochs has a
+    column per lane; without rows they are noted at once.  Returns the number of records.
     """
     rows, threads = at.shape
+    exact = pending.shape[0] > 0
+    mixed = atomics.shape[1] > 0
     for row in range(rows):
-        block = shadow[row if per_block else 0]
-        ready = init[row if per_block else 0]
-        written = values[row if per_block else 0]
+        own = row if per_block else 0
+        block = shadow[own]
+        ready = init[own]
+        written = values[own]
         m = row if mask.shape[0] > 1 else 0
         b = row if bits.shape[0] > 1 else 0
         epoch = epochs[row]
@@ -100,60 +173,47 @@ def access(
             if not mask[m, t]:
                 continue
             i = at[row, t]
-            e = block[i]
             thread = (first_block + row) * threads + t
-            warp_epoch = warp_epochs[row, t // 32]
-            reads = (not writes) or atomic
-            if reads and ready[i] == 0:
-                used = note(records, used, UNINITIALISED, site, site, False, False, thread, -1, i,
-                             weight)  # fmt: skip
+            warp_epoch = warp_epochs[row, t if exact else t // 32]
+            if ready[i] == 0:
+                if atomic or not writes:
+                    used = note(records, used, UNINITIALISED, site, site, False, False, thread, -1,
+                                i, weight)  # fmt: skip
                 ready[i] = 1  # once per element
-            if not (atomic and e[W_ATOMIC]):
-                level = _unordered(thread, e[WRITER], epoch, e[W_EPOCH], warp_epoch, e[W_WARP],
-                                   threads)  # fmt: skip
+            if block[i, WRITER] > 0:
+                level = _level(block, i, WRITER, thread, epoch, warp_epoch, threads, exact)
                 if level:
-                    kind = WAW if writes else RAW
                     same = writes and not atomic and written[i] == bits[b, t]
-                    used = note(records, used, kind, site, e[W_SITE], level == 1, same, thread,
-                                 e[WRITER], i, weight)  # fmt: skip
-            if writes:
-                level = _unordered(thread, e[READER], epoch, e[R_EPOCH], warp_epoch, e[R_WARP],
-                                   threads)  # fmt: skip
-                other, where = e[READER], e[R_SITE]
-                if level < 2:
-                    second = _unordered(thread, e[SECOND], epoch, e[S_EPOCH], warp_epoch,
-                                        e[S_WARP], threads)  # fmt: skip
-                    if second > level:
-                        level, other, where = second, e[SECOND], e[S_SITE]
-                if level:
-                    used = note(records, used, WAR, site, where, level == 1, False, thread, other,
-                                 i, weight)  # fmt: skip
-                e[WRITER], e[W_EPOCH], e[W_WARP] = thread, epoch, warp_epoch
-                e[W_SITE], e[W_ATOMIC] = site, atomic
-                written[i] = bits[b, t]
-                if ready[i] == 0:
-                    ready[i] = 1
+                    used = _hazard(records, used, pending, WAW if writes else RAW, site, block, i,
+                                   WRITER, level, same, thread, weight)  # fmt: skip
+            if mixed and not atomic and atomics[own, i, LAST] > 0:
+                used = _hazard_of_two(
+                    records, used, pending, WAW if writes else RAW, site, atomics[own], i, LAST,
+                    thread, epoch, warp_epoch, threads, weight,
+                )  # fmt: skip
+            if not writes:
+                _enter_second(block, i, READER, thread, epoch, warp_epoch, site, threads, exact)
+                continue
+            if block[i, READER] > 0:
+                used = _hazard_of_two(records, used, pending, WAR, site, block, i, READER, thread,
+                                      epoch, warp_epoch, threads, weight)  # fmt: skip
+            if atomic:
+                _enter_second(atomics[own], i, LAST, thread, epoch, warp_epoch, site, threads,
+                              exact)  # fmt: skip
             else:
-                # Keep two readers, the second of another warp or block where there is one: a
-                # write that is ordered after one of them may still race with the other.
-                if e[READER] != thread:
-                    apart = e[READER] // 32 != thread // 32
-                    if apart or e[SECOND] < 0 or e[S_EPOCH] != epoch:
-                        e[SECOND], e[S_EPOCH] = e[READER], e[R_EPOCH]
-                        e[S_WARP], e[S_SITE] = e[R_WARP], e[R_SITE]
-                e[READER], e[R_EPOCH], e[R_WARP], e[R_SITE] = thread, epoch, warp_epoch, site
+                _enter(block, i, WRITER, thread, epoch, warp_epoch, site)
+                written[i] = bits[b, t]
     return used
 
 
-def fresh(rows: int, elements: int) -> Any:
+def fresh(rows: int, elements: int, columns: int = COLUMNS) -> Any:
     """An empty shadow."""
-    shadow = np.zeros((rows, elements, COLUMNS), np.int32)
-    shadow[:, :, (WRITER, READER, SECOND)] = -1
-    return shadow
+    return np.zeros((rows, elements, columns), np.int32)
 
 
 def warm() -> None:
     """Compile the loop, so that the first sanitize() starts fast."""
     one = np.zeros((1, 1), np.int64)
-    access(fresh(1, 1), one.copy(), np.ones((1, 1), np.uint8), one, one == 0, one, 0, False, 1,
-           one[0], one, 0, True, False, np.zeros((4, RECORD), np.int64), 0)  # fmt: skip
+    access(fresh(1, 1), fresh(1, 1, ATOMIC_COLUMNS), one.copy(), np.ones((1, 1), np.uint8), one,
+           one == 0, one, 0, False, 1, one[0], one, 0, True, False,
+           np.zeros((4, RECORD), np.int64), 0, NOTHING)  # fmt: skip
