@@ -155,8 +155,8 @@ def access(
     or 1, elements) uint8, 0 where nothing was stored yet.
     at: (rows, threads); mask, bits: (rows or 1, threads).  epochs: (rows,); warp_epochs: (rows,
     warps).  per_block: each row has a shadow of its own.  weight: for how many blocks a row stands.
-    pending: rows for hazards that `order` judges, (1 + 5 * lanes, RECORD + 2), and warp_epochs has a
-    column per lane; without rows they are noted at once.  Returns the number of records.
+    pending: (1 + 5 * lanes, RECORD + 2), hazards that somebody else judges; warp_epochs then has a
+    column per lane.  Without rows they are noted at once.  Returns the number of records.
     """
     rows, threads = at.shape
     exact = pending.shape[0] > 0
