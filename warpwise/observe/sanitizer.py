@@ -184,7 +184,8 @@ class Sanitizer(Quiet):
         self._used = shadow.access(
             area.shadow, area.atomics, area.values, area.init, np.ascontiguousarray(positions),
             mask, bits, run.first_block, per_block, weight, self._epochs[:rows],
-            self._warp_epochs[:rows], site, writes, atomic, self._records, self._used, shadow.NOTHING,
+            self._warp_epochs[:rows], site, writes, atomic, self._records, self._used,
+            shadow.NOTHING,
         )  # fmt: skip
 
     def _local(self, run: Run, site: int, arr: ArrayRef, at: Value, m: Mask, writes: bool) -> None:
