@@ -12,6 +12,7 @@ from numba.core import types
 
 from . import ops, typing
 from .errors import TypingError, UnsupportedError
+from .functions import arguments_of, device_function, lower_device
 from .intrinsics import GridGroup, lower_grid_sync, lower_symbol
 from .program import Val, describe
 from .symbols import Symbol
@@ -36,9 +37,9 @@ def lower_call(fl: Expressions, node: ast.Call) -> Val:
     called = target.const
     if isinstance(called, Symbol):
         return lower_symbol(fl, node, called)
-    device = _device_function(called)
+    device = device_function(called)
     if device is not None:
-        return _lower_device(fl, node, device, name)
+        return lower_device(fl, node, device, name)
     args = _positional(fl, node, name)
     if _is_number_type(called):
         return _lower_cast(fl, node, _known_number_type(fl, node, called, name), args, name)
@@ -75,7 +76,7 @@ def _positional(fl: Expressions, node: ast.Call, name: str) -> list[Val]:
     if node.keywords:
         fl.fail(UnsupportedError, node, f"{name} takes no keyword arguments in a kernel",
                 "Pass the arguments by position.")  # fmt: skip
-    return [fl.expression(arg) for arg in node.args]
+    return arguments_of(fl, node)
 
 
 def _hashable(value: Any) -> bool:
@@ -294,51 +295,3 @@ def _lower_ufunc(fl: Expressions, node: ast.Call, called: Any, args: list[Val]) 
     codes = ", ".join(value.code for value in cast)
     dtype = typing.numpy_dtype(signature.result).name
     return Val(f"np.{called.__name__}({codes}).astype(np.{dtype})", signature.result)
-
-
-# -- device functions -----------------------------------------------------------
-
-
-def _device_function(called: Any) -> Any:
-    from .kernel import DeviceFunction, device_function_of
-
-    return called if isinstance(called, DeviceFunction) else device_function_of(called)
-
-
-def _lower_device(fl: Expressions, node: ast.Call, device: Any, name: str) -> Val:
-    from .statements import parameters_of, specialise
-
-    args = [fl.expression(arg) for arg in node.args]
-    parameters = parameters_of(device.source.tree)
-    positional_only = len(device.source.tree.args.posonlyargs)
-    by_name = dict(zip(parameters, args, strict=False))
-    for keyword in node.keywords:
-        if keyword.arg not in parameters[positional_only:] or keyword.arg in by_name:
-            fl.fail(TypingError, node, f"{name} has no free parameter {keyword.arg}")
-        by_name[keyword.arg] = fl.expression(keyword.value)
-    for parameter, default in device.defaults().items():
-        if parameter not in by_name:
-            by_name[parameter] = fl.of_object(node, default)
-    if len(args) > len(parameters) or any(p not in by_name for p in parameters):
-        fl.fail(
-            TypingError, node,
-            f"{name} takes {len(parameters)} argument{'s' * (len(parameters) != 1)} "
-            f"({', '.join(parameters)}), got {len(args) + len(node.keywords)}",
-        )  # fmt: skip
-    ordered = [by_name[p] for p in parameters]
-    if device.signature is not None:
-        ordered = [
-            fl.cast(value, kind, node) if typing.is_number(kind) else value
-            for value, kind in zip(ordered, device.signature[0], strict=True)
-        ]
-    generated, result = specialise(fl, node, device, ordered)
-    passed = "".join(f", {value.code}" for value in ordered if not value.static)
-    out = fl.temporary("r")
-    waits = "yield from " if fl.program.serial else ""
-    fl.emit(f"{out} = {waits}{generated}(rt, {fl.mask}{passed})")
-    if result is None:
-        return Val("None", typing.STATIC, None)
-    value = Val(out, result)
-    if device.signature is not None and typing.is_number(device.signature[1]):
-        return fl.cast(value, device.signature[1], node)
-    return value

@@ -19,6 +19,7 @@ from numba.core import types
 from . import ops, typing
 from .device_array import DeviceNDArray
 from .errors import SimtError, TypingError, UnsupportedError, at_line
+from .functions import UnresolvedError
 from .program import MISSING, STATIC, Lines, Note, Program, Site, Val, Var, describe
 from .source import Scope, Source
 from .symbols import Symbol, as_symbol, is_cuda_module
@@ -41,6 +42,9 @@ class Expressions:
         self.temporaries = 0
         self.known_names: dict[str, Any] = {}  # names assigned once, to a constant
         self.segment: int | None = None
+        self.captured: tuple[str, ...] = ()  # names of the function around this one
+        self.home: Expressions | None = None  # the function around this one
+        self.local_arrays = False  # whether it asks for a cuda.local.array
         self.target_name = ""  # the name being assigned to, for messages about arrays
 
     # -- text ----------------------------------------------------------------
@@ -227,7 +231,7 @@ class Expressions:
         if node.id in self.env:
             var = self.env[node.id]
             if var.type is STATIC:
-                return Val("None", STATIC, var.const)
+                return self.static_value(var.const)
             code = self.variable(node.id, var.type)
             if not var.sure:
                 self.track(node.id)
@@ -235,6 +239,8 @@ class Expressions:
                 assigned = self.assigned_mask(node.id)
                 code = f"bound(rt, {code}, {assigned}, {self.mask}, {node.id!r}, {site})"
             return Val(code, var.type, self.known_names.get(node.id, MISSING))
+        if self.unresolved(node.id):
+            raise UnresolvedError
         if self.is_local(node.id):
             self.fail(
                 TypingError, node, f"{node.id} is read before anything is assigned to it",
@@ -249,10 +255,27 @@ class Expressions:
             )  # fmt: skip
         return self.of_object(node, value)
 
+    def static_value(self, const: Any) -> Val:
+        """A static object; a tuple of nothing but numbers and arrays at run time is a value."""
+        if (
+            isinstance(const, tuple)
+            and const
+            and all(isinstance(item, Val) and not item.static and not item.known for item in const)
+        ):
+            return self.tuple_of(list(const))
+        return Val("None", STATIC, const)
+
     def is_local(self, name: str) -> bool:
         raise NotImplementedError
 
+    def unresolved(self, name: str) -> bool:
+        """Whether the type of a name depends on the result of the function it is in."""
+        raise NotImplementedError
+
     def track(self, name: str) -> None:
+        raise NotImplementedError
+
+    def held(self, value: Val) -> Val:
         raise NotImplementedError
 
     def assigned_mask(self, name: str) -> str:
@@ -265,7 +288,17 @@ class Expressions:
         raise NotImplementedError
 
     def on_Tuple(self, node: ast.Tuple) -> Val:
-        return self.tuple_of([self.expression(item) for item in node.elts])
+        items: list[Val] = []
+        for item in node.elts:
+            if isinstance(item, ast.Starred):
+                value = self.expression(item.value)
+                if not isinstance(value.type, TupleType) and not isinstance(value.const, tuple):
+                    self.fail(TypingError, item, f"only a tuple can follow *, not "
+                              f"{describe(value.type)}")  # fmt: skip
+                items.extend(self.items(self.held(value)))
+            else:
+                items.append(self.expression(item))
+        return self.tuple_of(items)
 
     def folded(self, node: ast.expr) -> Val | None:
         """An expression of literals, as Python itself folds it before Numba sees it: 10**-3."""
@@ -678,6 +711,7 @@ class Expressions:
             if not -len(items) <= k < len(items):
                 self.fail(TypingError, node, f"index {k} is beyond a tuple of {len(items)} items")
             return items[k]
+        value = self.tuple_of(items)
         kinds = set(value.type.items) if isinstance(value.type, TupleType) else set()
         if len(kinds) != 1:
             self.fail(TypingError, node, "this tuple holds different types, so its index has to be "
@@ -771,7 +805,7 @@ class Expressions:
 _CONSTRUCTS = {
     "ListComp": "a list comprehension", "SetComp": "a set comprehension",
     "DictComp": "a dict comprehension", "GeneratorExp": "a generator expression",
-    "List": "a list", "Dict": "a dict", "Set": "a set", "Lambda": "a lambda",
+    "List": "a list", "Dict": "a dict", "Set": "a set",
     "JoinedStr": "an f-string", "Await": "await", "Yield": "yield", "YieldFrom": "yield from",
     "Starred": "a starred expression",
     "Slice": "a slice here",

@@ -100,6 +100,7 @@ def _array(space: str) -> Handler:
         expect(fl, node, args, name, 2)
         shape, dtype = _shape(fl, node, name, args[0]), _dtype(fl, node, name, args[1])
         itemsize = typing.numpy_dtype(dtype).itemsize
+        fl.local_arrays |= space == "local"
         if space == "local" and 0 in shape:
             fl.fail(TypingError, node, "a local array has at least one element")
         if space == "shared":

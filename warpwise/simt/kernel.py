@@ -23,9 +23,10 @@ from .errors import (
     at_line,
 )
 from .launch import Observer, Run, configuration, shared_bytes
+from .names import parameters_of
 from .program import Program, Val
 from .source import LiveScope, Scope, Source, TextScope, functions_in, source_of
-from .statements import Function, parameters_of
+from .statements import Function
 from .typing import STATIC, ArrayType, Type
 
 ORDERS = ("lockstep", "warp-serial")
@@ -282,6 +283,12 @@ class Kernel:
             raise
         except typing.NoSignature as error:
             raise TypingError(f"{self.name}: {error}") from None
+        except RecursionError:
+            raise UnsupportedError(
+                f"{self.name}: a device function calls itself more often than the simulator can "
+                "follow.\n  Check that every path comes to the case that ends it; a GPU has room "
+                "for few such calls, too."
+            ) from None
         except MemoryError:
             raise LaunchError(f"{self.name}: this launch does not fit into memory.") from None
         except Exception as error:

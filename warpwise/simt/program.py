@@ -97,7 +97,9 @@ class Program:
     sites: list[Site] = field(default_factory=list)
     notes: list[Any] = field(default_factory=list)
     specialised: dict[Any, tuple[str, Type]] = field(default_factory=dict)
-    in_progress: list[Any] = field(default_factory=list)
+    in_progress: dict[Any, str] = field(default_factory=dict)  # key -> name, outermost first
+    recursive: set[Any] = field(default_factory=set)  # keys of functions that call themselves
+    assumed: dict[Any, Any] = field(default_factory=dict)  # key -> type of the result
     names: set[str] = field(default_factory=set)
     lints: list[Note] = field(default_factory=list)
     kept: list[Any] = field(default_factory=list)  # objects whose id() stands in a key

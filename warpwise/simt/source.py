@@ -14,7 +14,8 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
+from functools import lru_cache
+from types import CodeType, SimpleNamespace
 from typing import Any, Protocol
 
 from .errors import SourceError
@@ -145,17 +146,57 @@ def getattr_or_key_error(owner: Any, name: str) -> Any:
 def source_of(fn: Callable[..., Any]) -> Source:
     """The source of a live function; SourceError when Python has no text for it."""
     name = getattr(fn, "__name__", "<kernel>")
-    if name == "<lambda>":
-        raise SourceError("a lambda cannot be a kernel. Write it with def.")
+    filename = inspect.getsourcefile(fn) or "<unknown>"
     try:
+        if name == "<lambda>":
+            lines, _ = inspect.findsource(fn)
+            return _lambda("".join(lines), filename, fn.__code__)
         lines, first_line = inspect.getsourcelines(fn)
     except (OSError, TypeError):
         raise SourceError(
             f"{name}: Python has no source text for this function, so it was made with exec() or "
             "typed at a bare prompt.\n  Put the kernel into a file or a notebook cell."
         ) from None
-    filename = inspect.getsourcefile(fn) or "<unknown>"
     return _source("".join(lines), name, filename, max(first_line, 1))
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+def _lambda(text: str, filename: str, code: CodeType) -> Source:
+    """The source of a lambda: the one of its file in whose place the code's instructions are."""
+    try:
+        module = _parsed(text)
+    except SyntaxError:
+        raise SourceError(f"a lambda in {filename}: the file is not valid Python.") from None
+    places = [
+        ((line, column), (end_line, end_column))
+        for line, end_line, column, end_column in code.co_positions()
+        if line and end_line and column is not None and end_column is not None
+    ]
+    places = [(start, end) for start, end in places if start != end]
+    found = [
+        node
+        for node in ast.walk(module)
+        if isinstance(node, ast.Lambda)
+        and node.lineno == code.co_firstlineno
+        and all(
+            (node.body.lineno, node.body.col_offset) <= start
+            and end <= (node.body.end_lineno or 0, node.body.end_col_offset or 0)
+            for start, end in places
+        )
+    ]
+    if not found or (len(found) > 1 and not places):
+        raise SourceError(
+            f"a lambda in line {code.co_firstlineno} of {filename} cannot be told from the others "
+            "there. Write it with def."
+        )
+    node = found[-1]  # ast.walk goes outside in: the innermost
+    body = ast.copy_location(ast.Return(node.body), node.body)
+    tree = ast.copy_location(ast.FunctionDef("lambda", node.args, [body], [], None), node)
+    return Source("lambda", filename, 1, text, tree)
 
 
 def _source(text: str, name: str, filename: str, first_line: int) -> Source:

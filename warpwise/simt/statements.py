@@ -14,14 +14,30 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
 from . import typing
-from .errors import TypingError, UnsupportedError
+from .closures import closure_of
+from .errors import SimtError, TypingError, UnsupportedError
 from .expressions import Expressions
+from .functions import UnresolvedError
 from .loops import rewrite
+from .names import (
+    FUNCTION_EXITS,
+    assigned_in,
+    assigned_once,
+    count_names,
+    has,
+    may_leave,
+    may_leave_body,
+    names,
+    parameters_of,
+    returns_early,
+    targets,
+)
 from .program import MISSING, Lines, Program, Val, Var, describe, same_type
 from .runtime import livelock
 from .source import Scope, Source
@@ -29,7 +45,6 @@ from .typing import STATIC, ArrayType, TupleType, Type
 
 Env = dict[str, Var]
 _CONSTANT = re.compile(r"(bool|u?int\d+|float\d+|complex\d+|object|dtype|kernel|device)_")
-FUNCTION_EXITS = (ast.Return, ast.Raise, ast.Assert)
 RESERVED = frozenset({"rt", "m", "np", "None", "True", "False"})
 
 
@@ -45,6 +60,14 @@ class Edge:
     lines: Lines
     depth: int
     mask: str
+
+
+@dataclass
+class Probe:
+    """What is found out about a function that calls itself, before the type of its result is."""
+
+    unknown: set[str] = field(default_factory=set)  # names whose type depends on the result
+    returns: bool = False  # whether a return does
 
 
 @dataclass
@@ -64,22 +87,26 @@ class Function(Expressions):
 
     def __init__(
         self, program: Program, source: Source, scope: Scope, *, kernel: bool,
-        result: Type | None = None,
+        result: Type | None = None, captured: Sequence[str] = (), home: Expressions | None = None,
+        probing: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(program, source, scope)
         self.is_kernel = kernel
+        self.captured = tuple(captured)  # names of `home`, the function around, come first
+        self.home = home
+        self.probe = Probe() if probing else None
         self.result = result  # the unified type of the returns, once known
         self.returned: list[Type | None] = []
         self.loops: list[Loop] = []
-        self.occurrences = Counter(_names(source.tree))
-        self.assigned = _assigned_in(source.tree)
-        self.parameters = parameters_of(source.tree)
+        self.occurrences = Counter(names(source.tree))
+        self.assigned = assigned_in(source.tree)
+        self.parameters = [*captured, *parameters_of(source.tree)]
         self.tracked: list[str] = []  # names that some path reads without a value
-        self.once = _assigned_once(source.tree)
+        self.once = assigned_once(source.tree)
         self.local: list[frozenset[str]] = []
         self.rewritten: dict[int, tuple[list[ast.stmt], ast.For]] = {}  # loops over items
         self.variables: dict[tuple[str, Type], str] = {}
-        self.returns_early = _returns_early(source.tree)
+        self.returns_early = returns_early(source.tree)
 
     # -- functions -----------------------------------------------------------
 
@@ -97,23 +124,21 @@ class Function(Expressions):
         self.temporaries, self.segment, self.target_name = 0, None, ""
         self.returned, self.loops, self.local, self.variables = [], [], [], {}
         self.known_names = {}
+        if self.probe:
+            self.probe = Probe()
 
     def _lower(self, name: str, arguments: list[Val]) -> Type | None:
         tree = self.source.tree
-        for kind, label in ((tree.args.vararg, "*args"), (tree.args.kwarg, "**kwargs")):
-            if kind is not None:
-                self.fail(UnsupportedError, tree, f"a kernel cannot have {label}",
-                          "Give each argument its own name.")  # fmt: skip
-        if tree.args.kwonlyargs:
-            self.fail(UnsupportedError, tree, "a kernel cannot have keyword-only parameters",
-                      "Take the * out of the parameter list.")  # fmt: skip
-        passed = []
-        for parameter, value in zip(self.parameters, arguments, strict=True):
-            self.env[parameter] = Var(value.type, value.const if value.static else MISSING)
+        self._check_parameters(tree)
+        passed: list[str] = []
+        for parameter, value in zip(self.parameters, arguments, strict=False):
+            self.env[parameter] = self._parameter(parameter, value, passed)
             if value.known and not value.static and parameter not in self.assigned:
                 self.known_names[parameter] = value.const  # a literal argument stays one
-            if not value.static:
-                passed.append(self.variable(parameter, value.type))
+        if tree.args.vararg is not None:
+            # A static tuple of variables: each keeps its own type and literal.
+            spread = Val("None", STATIC, tuple(arguments[len(self.parameters) :]))
+            self.env[tree.args.vararg.arg] = self._parameter(tree.args.vararg.arg, spread, passed)
         end = self.suite(tree.body, top=True)
         header: Lines = [f"def {name}({', '.join(['rt', 'm', *passed])}):"]
         fresh = [v for v in dict.fromkeys(self.variables.values()) if v not in passed]
@@ -123,7 +148,7 @@ class Function(Expressions):
         if self.returns_early:
             header.append("    value_returned = None")
             header.append("    lanes_gone = False")
-        if end is not None and any(t is not None for t in self.returned):
+        if end is not None and any(t is not None for t in self.returned) and not self.probe:
             self.fail(
                 TypingError, tree, f"{self.source.name} returns a value on some paths only",
                 "Return a value at the end, too.",
@@ -138,8 +163,40 @@ class Function(Expressions):
         self.program.types[name] = {key for key in self.variables if key[0] in self.assigned}
         return self._result_type()
 
+    def _check_parameters(self, tree: ast.FunctionDef) -> None:
+        what = "a kernel" if self.is_kernel else "a device function"
+        for kind, label in ((tree.args.vararg, "*args"), (tree.args.kwarg, "**kwargs")):
+            if kind is not None and (self.is_kernel or label == "**kwargs"):
+                self.fail(UnsupportedError, tree, f"{what} cannot have {label}",
+                          "Give each argument its own name.")  # fmt: skip
+        if tree.args.kwonlyargs:
+            self.fail(UnsupportedError, tree, f"{what} cannot have keyword-only parameters",
+                      "Take the * out of the parameter list.")  # fmt: skip
+
+    def _parameter(self, name: str, value: Val, passed: list[str]) -> Var:
+        """What a parameter holds; numbers and arrays, also inside tuples, arrive as variables."""
+        if not value.static:
+            passed.append(self.variable(name, value.type))
+            return Var(value.type)
+        if not isinstance(value.const, tuple):
+            return Var(STATIC, value.const)
+        items = []
+        for k, item in enumerate(value.const):
+            if isinstance(item, Val):
+                inner = self._parameter(f"{name}__item{k}", item, passed)
+                const = inner.const if inner.type is STATIC else item.const
+                item = Val("None" if item.static else passed[-1], item.type, const)
+            items.append(item)
+        return Var(STATIC, tuple(items))
+
     def _result_type(self) -> Type | None:
         kinds = [t for t in self.returned if t is not None]
+        if not kinds and self.probe and self.probe.returns:
+            self.fail(
+                TypingError, self.source.tree,
+                f"every return of {self.source.name} calls {self.source.name} again",
+                "Give it a case that returns without calling itself.",
+            )  # fmt: skip
         result: Type | None = kinds[0] if kinds else None
         for kind in kinds[1:]:
             result = same_type(result, kind)
@@ -152,6 +209,9 @@ class Function(Expressions):
 
     def is_local(self, name: str) -> bool:
         return name in self.assigned or name in self.parameters
+
+    def unresolved(self, name: str) -> bool:
+        return self.probe is not None and name in self.probe.unknown
 
     def track(self, name: str) -> None:
         """Keep the lanes that have assigned this name; starts the function over at the first."""
@@ -196,7 +256,7 @@ class Function(Expressions):
                 return None
             if isinstance(statement, (ast.If, ast.For, ast.While, ast.Assert)):
                 self.segment = None
-            if at + 1 < len(body) and _may_leave(statement):
+            if at + 1 < len(body) and may_leave(statement):
                 # Back to the suite's own depth: a long row of guards does not nest.
                 self.depth = depth
                 self.emit(f"if {self.mask} is not False:")
@@ -211,19 +271,46 @@ class Function(Expressions):
         inside: Counter[str] = Counter()
         first_assigned: set[str] = set()
         for statement in body:
-            targets = _targets(statement)
-            for name in targets:
+            for name in targets(statement):
                 value = getattr(statement, "value", None) or getattr(statement, "iter", None)
-                reads = set(_names(value)) if value is not None else set()
+                reads = set(names(value)) if value is not None else set()
                 if name not in inside and name not in reads:
                     first_assigned.add(name)
-            inside.update(_names(statement))
+            inside.update(names(statement))
         for name in first_assigned:
             if inside[name] == self.occurrences[name] and name not in self.parameters:
                 yield name
 
     def statement(self, node: ast.stmt) -> bool:
         """Lower one statement; False when no lane goes on after it."""
+        return self._probed(node, self.probe) if self.probe else self._statement(node)
+
+    def _probed(self, node: ast.stmt, probe: Probe) -> bool:
+        """A statement of a function whose result type is looked for; only types matter.
+
+        What needs a call of the function itself has no type yet, nor have the names it assigns.
+        """
+        keys = ("lines", "depth", "mask", "env", "loops", "local", "segment")
+        before = {key: getattr(self, key) for key in keys}
+        before |= {key: copy(before[key]) for key in ("env", "loops", "local")}
+        try:
+            return self._statement(node)
+        except (UnresolvedError, SimtError):
+            vars(self).update(before)
+        for name in assigned_in(node):
+            self.env.pop(name, None)
+            probe.unknown.add(name)
+        if isinstance(node, ast.Return):
+            probe.returns = True
+            return False
+        if isinstance(node, (ast.For, ast.While)):
+            self.loops.append(Loop("m", {}, "again"))
+        for inner in (*getattr(node, "body", ()), *getattr(node, "orelse", ())):
+            self.statement(inner)
+        self.loops = before["loops"]
+        return True
+
+    def _statement(self, node: ast.stmt) -> bool:
         method: Callable[[Any], bool | None] | None = getattr(
             self, f"do_{type(node).__name__}", None
         )
@@ -233,6 +320,12 @@ class Function(Expressions):
         return method(node) is not False
 
     # -- assignment ----------------------------------------------------------
+
+    def do_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self.assign_name(node.name, closure_of(self, node), node)
+
+    def on_Lambda(self, node: ast.Lambda) -> Val:
+        return closure_of(self, node)
 
     def do_Pass(self, node: ast.Pass) -> None: ...
 
@@ -305,7 +398,7 @@ class Function(Expressions):
 
     def assign_name(self, name: str, value: Val, node: ast.AST) -> None:
         if value.static:
-            self.env[name] = Var(STATIC, value.const)
+            self.env[name] = Var(STATIC, self._kept(name, value.const, node))
             return
         variable = self.variable(name, value.type)
         self.env[name] = Var(value.type)
@@ -313,6 +406,21 @@ class Function(Expressions):
         self.note_assigned(name)
         if value.known and name in self.once:
             self.known_names[name] = value.const
+
+    def _kept(self, name: str, const: Any, node: ast.AST) -> Any:
+        """A static object; the numbers in a tuple with it go into variables of their own."""
+        if not isinstance(const, tuple):
+            return const
+        items = []
+        for k, item in enumerate(const):
+            if isinstance(item, Val) and not item.known:
+                inner = f"{name}__item{k}"
+                self.assign_name(inner, item, node)
+                item = Val(self.variable(inner, item.type), item.type)
+            elif isinstance(item, Val) and item.static:
+                item = Val("None", STATIC, self._kept(f"{name}__item{k}", item.const, node))
+            items.append(item)
+        return tuple(items)
 
     def blended(self, name: str, code: str, variable: str) -> str:
         """The new value of a variable, keeping the old one for lanes outside the mask."""
@@ -552,7 +660,7 @@ class Function(Expressions):
             self.emit(f"{self.mask} = False")
             return False
         self.env = self.join(edges, node)
-        if _may_leave(node):
+        if may_leave(node):
             self.emit(f"{self.mask} = both({yes}, {no})")
         return True
 
@@ -568,7 +676,7 @@ class Function(Expressions):
         while True:
             temporaries, returned = self.temporaries, list(self.returned)
             variables = dict(self.variables)
-            again = f"again_{self.temporaries}" if _has(node, ast.Continue) else ""
+            again = f"again_{self.temporaries}" if has(node, ast.Continue) else ""
             loop = Loop(mask, head, again)
             if node.orelse:
                 loop.broke = f"broke_{mask}"
@@ -617,7 +725,7 @@ class Function(Expressions):
         for edge in loop.breaks:
             self.move(edge, self.env)
         self.lines.append(done.lines)
-        if any(_has(node, kind) for kind in FUNCTION_EXITS):
+        if any(has(node, kind) for kind in FUNCTION_EXITS):
             self.emit(f"{self.mask} = minus({self.mask}, lanes_gone)")
         if loop.broke:
             before.append("    " * self.depth + f"{loop.broke} = False")
@@ -658,9 +766,9 @@ class Function(Expressions):
         indent = "    " * (self.depth + 1)
         if loop.again:
             lines.append(f"{indent}{mask} = both({mask}, {loop.again})")
-        if _may_leave_body(node):
+        if may_leave_body(node):
             lines.append(f"{indent}if {mask} is False: break")
-        changed = {v for (n, _), v in self.variables.items() if n in _assigned_in(node)}
+        changed = {v for (n, _), v in self.variables.items() if n in assigned_in(node)}
         state = "".join(f"{name}, " for name in sorted(changed))
         lines.append(f"{indent}{spin}.tick(({state}{mask},))")
         self.emit("while True:")
@@ -684,7 +792,7 @@ class Function(Expressions):
             name = node.target.id
             variable = self.variable(name, kind)
             self.env[name] = Var(kind)
-            private = _count_names(node, name) == self.occurrences[name]
+            private = count_names(node, name) == self.occurrences[name]
             code = value if private else f"assign({mask}, {value}, {variable}, m)"
             self.emit(f"{variable} = {code}")
             if name in self.tracked:
@@ -695,7 +803,7 @@ class Function(Expressions):
         indent = "    " * (self.depth + 1)
         if loop.again:
             lines.append(f"{indent}{mask} = both({mask}, {loop.again})")
-        if _may_leave_body(node):
+        if may_leave_body(node):
             lines.append(f"{indent}{lanes}.mask = {mask}")
         self.emit(f"for {value} in {lanes}:")
         return self.finish_loop(node, loop, lines)
@@ -729,12 +837,8 @@ class Function(Expressions):
         if key not in self.rewritten:
             before, loop = rewrite(node, len(self.rewritten))
             for statement in (*before, loop):
-                self.occurrences.update(
-                    n for n in _names(statement) if n.startswith(("k__", "x__"))
-                )
-                self.assigned |= {
-                    n for n in _assigned_in(statement) if n.startswith(("k__", "x__"))
-                }
+                self.occurrences.update(n for n in names(statement) if n.startswith(("k__", "x__")))
+                self.assigned |= {n for n in assigned_in(statement) if n.startswith(("k__", "x__"))}
             self.rewritten[key] = before, loop
         before, loop = self.rewritten[key]
         for statement in before:
@@ -767,100 +871,6 @@ class Function(Expressions):
         return [self.cast(value, kind, node) for value in full]
 
 
-def specialise(
-    caller: Expressions, node: ast.AST, device: Any, args: list[Val]
-) -> tuple[str, Type | None]:
-    """Generate a device function for these argument types; its name and result type."""
-    program = caller.program
-    for value in args:
-        if value.static and isinstance(value.const, tuple):
-            if any(not item.static for item in value.const):
-                caller.fail(
-                    UnsupportedError, node,
-                    "a tuple that mixes numbers with functions or types cannot be passed",
-                    "Pass its items one by one.",
-                )  # fmt: skip
-    key = (id(device), tuple((v.type, _static_key(program, v)) for v in args))
-    if key in program.specialised:
-        return program.specialised[key]
-    if key in program.in_progress:
-        caller.fail(
-            UnsupportedError, node, f"{device.source.name} calls itself",
-            "The simulator does not run recursion; write a loop.",
-        )  # fmt: skip
-    program.in_progress.append(key)
-    result: Type | None = None
-    name = program.fresh(f"device_{device.source.name}")
-    program.kept.append(device)
-    while True:
-        function = Function(program, device.source, device.scope, kernel=False, result=result)
-        found = function.lower(name, args)
-        if result is not None or all(t == found for t in function.returned):
-            break
-        result = found  # the returns differ in type: lower again, casting each of them
-        program.functions.pop()
-    program.in_progress.remove(key)
-    program.specialised[key] = (name, found)
-    return program.specialised[key]
-
-
-def _static_key(program: Program, value: Val) -> Any:
-    """What tells one static argument from another; its object is kept, so that its id stays its."""
-    if not value.static:
-        # A literal argument makes its own specialisation, so that it can be a size.
-        return repr(value.const) if value.known else None
-    if isinstance(value.const, tuple):
-        return tuple(_static_key(program, item) for item in value.const)
-    program.kept.append(value.const)
-    return id(value.const)
-
-
-def parameters_of(tree: ast.FunctionDef) -> list[str]:
-    """Names of the positional parameters."""
-    return [a.arg for a in (*tree.args.posonlyargs, *tree.args.args)]
-
-
-def _assigned_once(tree: ast.FunctionDef) -> set[str]:
-    """Names with one assignment in the whole function, in its outermost suite."""
-    stores = Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name)
-                     and isinstance(n.ctx, ast.Store))  # fmt: skip
-    top = {name for statement in tree.body for name in _targets(statement)}
-    return {name for name in top if stores[name] == 1} - set(parameters_of(tree))
-
-
-def _names(node: ast.AST) -> Iterator[str]:
-    for n in ast.walk(node):
-        if isinstance(n, ast.Name):
-            yield n.id
-
-
-def _count_names(node: ast.AST, name: str) -> int:
-    return sum(1 for n in _names(node) if n == name)
-
-
-def _targets(statement: ast.stmt) -> list[str]:
-    """Names that a statement of a suite assigns for every lane that reaches it."""
-    if isinstance(statement, ast.Assign):
-        return [n for target in statement.targets for n in _target_names(target)]
-    if isinstance(statement, ast.AnnAssign) and statement.value is not None:
-        return _target_names(statement.target)
-    return []
-
-
-def _target_names(target: ast.expr) -> list[str]:
-    if isinstance(target, ast.Name):
-        return [target.id]
-    if isinstance(target, (ast.Tuple, ast.List)):
-        return [n for part in target.elts for n in _target_names(part)]
-    return []
-
-
-def _assigned_in(node: ast.AST) -> set[str]:
-    return {
-        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
-
-
 def _nonempty(line: Any) -> bool:
     return any(_nonempty(part) for part in line) if isinstance(line, list) else True
 
@@ -877,45 +887,9 @@ def _ours(name: str) -> bool:
     )  # fmt: skip
 
 
-def _has(node: ast.AST, kind: type[ast.AST]) -> bool:
-    """Whether a statement holds a return, or a break or continue of its own loop."""
-    body = list(ast.iter_child_nodes(node))
-    while body:
-        child = body.pop()
-        if isinstance(child, kind):
-            return True
-        inner_loop = isinstance(child, (ast.For, ast.While))
-        if inner_loop and kind in (ast.Break, ast.Continue):
-            continue
-        body.extend(ast.iter_child_nodes(child))
-    return False
-
-
-def _may_leave(statement: ast.stmt) -> bool:
-    """Whether lanes may be gone after this statement."""
-    if isinstance(statement, (ast.For, ast.While)):
-        return any(_has(statement, kind) for kind in FUNCTION_EXITS)
-    if isinstance(statement, ast.Assert):
-        return True
-    return isinstance(statement, ast.If) and _may_leave_body(statement)
-
-
-def _may_leave_body(node: ast.AST) -> bool:
-    return any(_has(node, kind) for kind in (*FUNCTION_EXITS, ast.Break, ast.Continue))
-
-
-def _returns_early(tree: ast.FunctionDef) -> bool:
-    """Whether a return stands anywhere but at the very end of the function."""
-    last = tree.body[-1]
-    leaving = (ast.Return, ast.Raise, ast.Assert)
-    return any(isinstance(n, leaving) and n is not last for n in ast.walk(tree))
-
-
 _STATEMENTS = {
     "Try": ("try", "Check the condition with if."),
     "With": ("with", ""),
-    "FunctionDef": ("a function inside a kernel", "Define it outside, with "
-                    "@cuda.jit(device=True)."),
     "AsyncFunctionDef": ("an async function", ""),
     "ClassDef": ("a class", ""),
     "Import": ("import", "Import at the top of the file."),

@@ -1,0 +1,128 @@
+"""Which names a piece of syntax assigns and reads.
+
+A function or lambda inside a function has names of its own: `own` does not look into it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+
+INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+FUNCTION_EXITS = (ast.Return, ast.Raise, ast.Assert)
+Inner = ast.FunctionDef | ast.Lambda
+
+
+def own(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and what is in it, inner functions themselves but not their bodies."""
+    waiting = [node]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        if not isinstance(found, INNER) or found is node:
+            waiting.extend(ast.iter_child_nodes(found))
+
+
+def parameters_of(tree: ast.FunctionDef | ast.Lambda) -> list[str]:
+    """Names of the positional parameters."""
+    args = tree.args
+    return [a.arg for a in (*args.posonlyargs, *args.args)]
+
+
+def assigned_in(node: ast.AST) -> set[str]:
+    """Names that get a value in a node: by assignment, as a loop variable, by an inner def."""
+    found = set()
+    for inner in own(node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+            found.add(inner.id)
+        elif isinstance(inner, (ast.FunctionDef, ast.MatchAs)) and inner is not node:
+            found.update([inner.name] if inner.name else [])
+    return found
+
+
+def free_in(tree: Inner) -> set[str]:
+    """Names that an inner function reads from outside."""
+    bound = {*parameters_of(tree), *assigned_in(tree)}
+    if tree.args.vararg is not None:
+        bound.add(tree.args.vararg.arg)
+    read: set[str] = set()
+    for inner in own(tree):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load):
+            read.add(inner.id)
+        elif isinstance(inner, (ast.FunctionDef, ast.Lambda)) and inner is not tree:
+            read |= free_in(inner)
+    return read - bound
+
+
+def assigned_once(tree: ast.FunctionDef) -> set[str]:
+    """Names with one assignment in the whole function, in its outermost suite."""
+    stores = Counter(n.id for n in own(tree) if isinstance(n, ast.Name)
+                     and isinstance(n.ctx, ast.Store))  # fmt: skip
+    top = {name for statement in tree.body for name in targets(statement)}
+    return {name for name in top if stores[name] == 1} - set(parameters_of(tree))
+
+
+def names(node: ast.AST) -> Iterator[str]:
+    """Every name that occurs, also in inner functions."""
+    for n in ast.walk(node):
+        if isinstance(n, ast.Name):
+            yield n.id
+
+
+def count_names(node: ast.AST, name: str) -> int:
+    """How often a name occurs."""
+    return sum(1 for n in names(node) if n == name)
+
+
+def targets(statement: ast.stmt) -> list[str]:
+    """Names that a statement of a suite assigns for every lane that reaches it."""
+    if isinstance(statement, ast.Assign):
+        return [n for target in statement.targets for n in target_names(target)]
+    if isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        return target_names(statement.target)
+    return []
+
+
+def target_names(target: ast.expr) -> list[str]:
+    """Names that an assignment to this target gives a value."""
+    if isinstance(target, ast.Name):
+        return [target.id]
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return [n for part in target.elts for n in target_names(part)]
+    return []
+
+
+def has(node: ast.AST, kind: type[ast.AST]) -> bool:
+    """Whether a statement holds a return, or a break or continue of its own loop."""
+    body = list(ast.iter_child_nodes(node))
+    while body:
+        child = body.pop()
+        if isinstance(child, kind):
+            return True
+        inner_loop = isinstance(child, (ast.For, ast.While))
+        if isinstance(child, INNER) or (inner_loop and kind in (ast.Break, ast.Continue)):
+            continue
+        body.extend(ast.iter_child_nodes(child))
+    return False
+
+
+def may_leave(statement: ast.stmt) -> bool:
+    """Whether lanes may be gone after this statement."""
+    if isinstance(statement, (ast.For, ast.While)):
+        return any(has(statement, kind) for kind in FUNCTION_EXITS)
+    if isinstance(statement, ast.Assert):
+        return True
+    return isinstance(statement, ast.If) and may_leave_body(statement)
+
+
+def may_leave_body(node: ast.AST) -> bool:
+    """Whether lanes may leave the suite of this statement early."""
+    return any(has(node, kind) for kind in (*FUNCTION_EXITS, ast.Break, ast.Continue))
+
+
+def returns_early(tree: ast.FunctionDef) -> bool:
+    """Whether a return stands anywhere but at the very end of the function."""
+    last = tree.body[-1]
+    leaving = (ast.Return, ast.Raise, ast.Assert)
+    return any(isinstance(n, leaving) and n is not last for n in own(tree))
