@@ -140,13 +140,15 @@ def test_half_precision_functions(call: str, expected: Any) -> None:
 
 
 def test_half_precision_comparisons_and_types() -> None:
-    """Comparisons give bools; other types are refused with how to convert."""
+    """Comparisons give bools; other numbers are converted, as Numba does it; arrays are refused."""
     text = "@cuda.jit\ndef k(out, x):\n    out[0] = cuda.fp16.hlt(x[0], x[1])\n"
     out = np.zeros(1)
     Kernel.from_source(text, "k")[1, 1](out, np.array([1, 2], np.float16))
     assert out[0] == 1
-    with pytest.raises(SimtError, match="takes 2 float16 values, got float32, float32"):
-        Kernel.from_source(text, "k")[1, 1](out, np.array([1, 2], np.float32))
+    Kernel.from_source(text, "k")[1, 1](out, np.array([1, 1.0001], np.float32))
+    assert out[0] == 0  # both are 1 in float16
+    with pytest.raises(SimtError, match="hlt does not take array"):
+        Kernel.from_source(text.replace("x[0]", "x"), "k")[1, 1](out, np.array([1, 2]))
 
 
 GRID = """

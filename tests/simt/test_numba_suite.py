@@ -21,7 +21,6 @@ FAST = ("cudapy.test_warp_ops", "cudapy.test_sync", "cudapy.test_ssa")
 
 #: (outcome, file) -> kernels.  What the simulator is known to do wrongly with Numba's kernels.
 FAULTS = {
-    ("internal", "test_bfloat16"): 10,  # bfloat16 as a type has to be refused by name
     # launch_bounds; ambiguous signatures; a device function's signatures
     ("accepted", "test_dispatcher"): 3,
     ("accepted", "test_device_func"): 1,  # a CPU function with a signature of its own

@@ -136,7 +136,7 @@ class Report:
     @property
     def flops(self) -> dict[str, int]:
         """Floating-point additions, multiplications, divisions, by type; a fused one counts two."""
-        return {k: v for k, v in self.operations.items() if k.startswith("float")}
+        return {k: v for k, v in self.operations.items() if k.startswith(("float", "bfloat"))}
 
     @property
     def worst(self) -> tuple[Line, str] | None:

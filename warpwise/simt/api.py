@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import warnings
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
+from numba.core import types
 
+from . import typing
 from .device_array import DeviceNDArray, allocate, from_host
 from .kernel import jit
+from .rounding import BFLOAT16
 from .symbols import DEVICE_NAMES, Symbol
 
 __all__ = [
@@ -23,6 +26,13 @@ __all__ = [
     "managed_array", "mapped_array", "mapped_array_like", "pinned", "pinned_array",
     "pinned_array_like", "select_device", "stream", "synchronize", "to_device",
 ]  # fmt: skip
+
+#: cuda.<name>, as numba.cuda has them
+NUMBER_TYPES = frozenset(
+    """bool_ boolean byte c16 c8 char complex128 complex64 double f4 f8 float32 float64 i1 i2 i4
+    i8 int16 int32 int64 int8 int_ intc intp long_ longlong short u1 u2 u4 u8 uchar uint uint16
+    uint32 uint64 uint8 uintc uintp ulong ulonglong ushort""".split()  # noqa: SIM905
+)
 
 warpsize = 32
 for _name in DEVICE_NAMES:
@@ -222,9 +232,13 @@ def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
     return obj
 
 
-def __getattr__(name: str) -> NoReturn:
+def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
+    if name == "bfloat16":
+        return typing.numba_type(BFLOAT16)
+    if name in NUMBER_TYPES:
+        return getattr(types, name)
     raise AttributeError(
         f"cuda.{name} is not in the simulator. If numba.cuda has it, it needs a GPU or is not "
         "supported yet; otherwise check the spelling."

@@ -139,19 +139,23 @@ def _lower_min_max(name: str) -> Handler:
             args = fl.items(args[0])
         if not args:
             fl.fail(TypingError, node, f"{name} needs at least one argument")
+        # Two floats: fminf and the like, where a number wins over a NaN (CUDA math API).  All else,
+        # three floats too, is compared from left to right, as Numba compiles it.
+        if len(args) == 2 and all(a.type in (types.float32, types.float64) for a in args):
+            call, code = getattr(np, f"f{name}"), f"np.f{name}"
+        else:
+            code = {"min": "least", "max": "greatest"}[name]
+            call = getattr(ops, code)
         result = args[0]
         for other in args[1:]:
             fl.resolve(builtin, name, [result, other], node)
             kind = typing.unify(result.type, other.type)
             a, b = fl.cast(result, kind, node), fl.cast(other, kind, node)
-            # Source: CUDA math API, fminf/fmaxf: when one argument is NaN, the other is returned.
-            ufunc = getattr(np, f"f{name}")
-            if not (a.known and b.known):
-                fl.operation(str(kind), node)
             if a.known and b.known:
-                result = fl.known(ufunc(a.const, b.const), kind)
+                result = fl.known(call(a.const, b.const), kind)
             else:
-                result = Val(f"np.f{name}({a.code}, {b.code})", kind)
+                fl.operation(describe(kind), node)
+                result = Val(f"{code}({a.code}, {b.code})", kind)
         return result
 
     return lower

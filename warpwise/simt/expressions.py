@@ -21,6 +21,7 @@ from .device_array import DeviceNDArray
 from .errors import SimtError, TypingError, UnsupportedError, at_line
 from .functions import UnresolvedError
 from .program import MISSING, STATIC, Lines, Note, Program, Site, Val, Var, describe
+from .rounding import narrow
 from .source import Scope, Source
 from .symbols import Symbol, as_symbol, is_cuda_module
 from .typing import ArrayType, NoSignature, TupleType, Type
@@ -188,6 +189,12 @@ class Expressions:
         elif typing.is_float(value.type) and typing.is_integer(to):
             name = self.program.constant(dtype)
             code, convert = f"to_integer({value.code}, {name})", lambda v: ops.to_integer(v, dtype)
+        elif typing.is_bfloat16(to) and value.type not in (types.float32, types.float16):
+            name = self.program.constant(dtype)
+            code, convert = f"narrow({value.code}, {name})", lambda v: narrow(v, dtype)
+        elif typing.is_bfloat16(to):
+            name = self.program.constant(dtype)
+            code, convert = f"{value.code}.astype({name})", lambda v: v.astype(dtype)
         elif isinstance(value.type, types.Complex) and not isinstance(to, types.Complex):
             self.fail(
                 TypingError, node or self.source.tree,
@@ -360,16 +367,17 @@ class Expressions:
         Consumer GPUs do float64 at 1/64 of the float32 rate (CUDA C++ Best Practices Guide, table
         of arithmetic throughput, compute capability 8.6 and 12.0).
         """
-        small = (types.float32, types.float16)
-        if result != types.float64 or (left.type in small) == (right.type in small):
+        small = [t in (types.float32, types.float16) or typing.is_bfloat16(t)
+                 for t in (left.type, right.type)]  # fmt: skip
+        if result != types.float64 or small[0] == small[1]:
             return
-        wide, narrow = (right, left) if left.type in small else (left, right)
+        wide, short = (right, left) if small[0] else (left, right)
         if wide.known:
             why = f"the number {wide.const} is {wide.type}"
-            mend = f"Write {narrow.type}({wide.const})."
+            mend = f"Write {describe(short.type)}({wide.const})."
         elif typing.is_integer(wide.type):
-            why = f"Numba makes float64 of {narrow.type} and {wide.type}"
-            mend = f"Convert the integer: {narrow.type}(...)."
+            why = f"Numba makes float64 of {describe(short.type)} and {wide.type}"
+            mend = f"Convert the integer: {describe(short.type)}(...)."
         else:
             return
         line = getattr(node, "lineno", 0)
@@ -406,7 +414,7 @@ class Expressions:
         try:
             return typing.resolve(function, kinds_of)
         except NoSignature:
-            kinds = " and ".join(str(t) for t in kinds_of)
+            kinds = " and ".join(describe(t) for t in kinds_of)
             self.fail(TypingError, node, f"Numba has no {label} for {kinds}")
 
     def on_UnaryOp(self, node: ast.UnaryOp) -> Val:

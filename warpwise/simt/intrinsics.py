@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba.core import types
 
-from . import half, typing
+from . import typed, typing
 from .errors import LaunchError, TypingError, UnsupportedError
 from .program import Val, describe
 from .symbols import Symbol
@@ -99,6 +99,12 @@ def _array(space: str) -> Handler:
     def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
         expect(fl, node, args, name, 2)
         shape, dtype = _shape(fl, node, name, args[0]), _dtype(fl, node, name, args[1])
+        if typing.is_bfloat16(dtype):
+            fl.fail(
+                TypingError, node, "Numba has no shared or local arrays of bfloat16",
+                "Keep the bits: an array of uint16, with cuda.bf16.bfloat16_as_uint16 and "
+                "uint16_as_bfloat16.",
+            )  # fmt: skip
         itemsize = typing.numpy_dtype(dtype).itemsize
         fl.local_arrays |= space == "local"
         if space == "local" and 0 in shape:
@@ -303,51 +309,6 @@ def _lanemask_lt(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     return Val("lanemask_lt(rt)", types.uint32)
 
 
-# -- bits and numbers -------------------------------------------------------------
-
-
-def _bits(name: str, result: Callable[[Type], Type]) -> Handler:
-    def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
-        expect(fl, node, args, name, 1)
-        if not typing.is_integer(args[0].type):
-            fl.fail(TypingError, node, f"cuda.{name} takes an integer, not "
-                    f"{describe(args[0].type)}")  # fmt: skip
-        kind = args[0].type
-        if name == "brev":
-            kind = types.uint64 if kind == types.uint64 else types.uint32
-        value = fl.cast(args[0], kind, node)
-        return Val(f"{name}({value.code})", result(kind))
-
-    return lower
-
-
-def _fma(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
-    expect(fl, node, args, "fma", 3)
-    kind: Any = args[0].type
-    for other in args[1:]:
-        kind = typing.unify(kind, other.type) if kind is not None else None
-    if kind not in (types.float32, types.float64):
-        fl.fail(TypingError, node, "cuda.fma takes three floats")
-    a, b, c = (fl.cast(v, kind, node).code for v in args)
-    return Val(f"fused({a}, {b}, {c})", kind)
-
-
-def _cbrt(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
-    expect(fl, node, args, "cbrt", 1)
-    kind = args[0].type if typing.is_float(args[0].type) else types.float64
-    return Val(f"np.cbrt({fl.cast(args[0], kind, node).code})", kind)
-
-
-def _selp(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
-    expect(fl, node, args, "selp", 3)
-    kind = typing.unify(args[1].type, args[2].type)
-    if kind is None:
-        fl.fail(TypingError, node, "the two values of cuda.selp have no common type")
-    condition = fl.truth(args[0], node)
-    a, b = fl.cast(args[1], kind, node), fl.cast(args[2], kind, node)
-    return Val(f"select({condition.code}, {a.code}, {b.code})", kind)
-
-
 # -- atomics ----------------------------------------------------------------------
 
 ATOMIC_TYPES = {types.int32, types.int64, types.uint32, types.uint64}
@@ -407,7 +368,7 @@ def _atomic_target(
     if array.type.dtype not in allowed:
         listed = ", ".join(sorted(str(t) for t in allowed))
         fl.fail(TypingError, node, f"cuda.atomic.{name} works on {listed}; {label} holds "
-                f"{array.type.dtype}")  # fmt: skip
+                f"{describe(array.type.dtype)}")  # fmt: skip
     parts = fl.items(index) if isinstance(index.type, TupleType) else [index]
     if len(parts) != array.type.ndim:
         fl.fail(
@@ -420,10 +381,6 @@ def _atomic_target(
             fl.fail(TypingError, node, f"an index of {label} has type {describe(part.type)}; it "
                     "has to be an integer")  # fmt: skip
     return array, "".join(f"{p.code}, " for p in parts), label
-
-
-def _same(kind: Type) -> Type:
-    return kind
 
 
 SYMBOLS: dict[str, Handler] = {
@@ -440,10 +397,7 @@ SYMBOLS: dict[str, Handler] = {
     "all_sync": _vote("all"), "any_sync": _vote("any"), "eq_sync": _vote("eq"),
     "ballot_sync": _vote("ballot"), "match_any_sync": _match("any"),
     "match_all_sync": _match("all"), "activemask": _activemask, "lanemask_lt": _lanemask_lt,
-    "popc": _bits("popc", _same), "clz": _bits("clz", _same),
-    "ffs": _bits("ffs", lambda _: types.uint32), "brev": _bits("brev", _same),
-    "fma": _fma, "cbrt": _cbrt, "selp": _selp,
-    **{f"fp16.{name}": handler for name, handler in half.FUNCTIONS.items()},
+    **typed.FUNCTIONS,
     **{f"atomic.{name}": _atomic(name) for name in
        ("add", "sub", "max", "min", "nanmax", "nanmin", "and_", "or_", "xor", "exch", "inc",
         "dec")},

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .rounding import FLOAT16, whole
+
 Value = Any
 
 #: AST operator name -> (Python operator that Numba resolves, infix text or None for a helper)
@@ -44,9 +46,13 @@ COMPARE: dict[str, tuple[Callable[..., Any], str]] = {
 def to_integer(x: Value, dtype: np.dtype[Any]) -> Value:
     """float -> integer as PTX's cvt.rzi does it: toward zero, saturating, NaN becomes 0.
 
-    8-bit integers are converted to 16 bits and cut, since PTX has no 8-bit conversion.
+    8-bit integers are converted to 16 bits and cut, since the compiler emits no 8-bit conversion
+    for float32 and float64.  float16 is rounded to the nearest integer (cvt.rni), not cut: that is
+    what Numba's CUDA target compiles.
     Source: PTX ISA, cvt: integer results are clamped for out-of-range inputs, NaN gives 0.
     """
+    if x.dtype.itemsize == 2:
+        return whole(x, dtype, "rn" if x.dtype == FLOAT16 else "rz")
     wide = np.dtype(np.uint64) if dtype == np.uint64 else np.dtype(np.int64)
     info = np.iinfo(np.dtype(f"{dtype.kind}2") if dtype.itemsize == 1 else dtype)
     truncated = np.trunc(x.astype(np.float64))
@@ -58,10 +64,10 @@ def to_integer(x: Value, dtype: np.dtype[Any]) -> Value:
     )
     if inside.all():
         return truncated.astype(wide).astype(dtype)
-    whole = np.where(inside, truncated, 0.0).astype(wide)
-    whole = np.where(truncated >= high, wide.type(info.max), whole)
-    whole = np.where(truncated <= low, wide.type(info.min), whole)
-    return np.where(inside | ~np.isnan(truncated), whole, wide.type(0)).astype(dtype)[()]
+    kept = np.where(inside, truncated, 0.0).astype(wide)
+    kept = np.where(truncated >= high, wide.type(info.max), kept)
+    kept = np.where(truncated <= low, wide.type(info.min), kept)
+    return np.where(inside | ~np.isnan(truncated), kept, wide.type(0)).astype(dtype)[()]
 
 
 def power(a: Value, b: Value) -> Value:
@@ -107,6 +113,18 @@ def round_digits(x: Value, digits: Value) -> Value:
     whole = np.rint(scaled)
     rounded = np.where(digits >= 0, whole / scale, whole * scale)
     return np.where(np.isfinite(scaled), rounded, wide).astype(x.dtype)[()]
+
+
+def least(a: Value, b: Value) -> Value:
+    """The second where it is less, else the first: min() where CUDA has no instruction for it."""
+    found: Value = np.where(b < a, b, a)
+    return found[()]
+
+
+def greatest(a: Value, b: Value) -> Value:
+    """The second where it is greater, else the first."""
+    found: Value = np.where(b > a, b, a)
+    return found[()]
 
 
 def complex_of(real: Value, imaginary: Value) -> Value:

@@ -176,6 +176,8 @@ def describe(t: Type) -> str:
     """A type as a reader would say it."""
     if isinstance(t, (ArrayType, TupleType)):
         return str(t)
+    if typing.is_bfloat16(t):
+        return "bfloat16"
     return "no number" if t is STATIC else str(t)
 
 

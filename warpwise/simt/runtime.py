@@ -9,7 +9,9 @@ import numpy as np
 
 from .barriers import barrier, barrier_vote, grid_barrier, warp_barrier
 from .errors import LivelockError, UnsupportedError, at_line
+from .formats import BF16, FP16
 from .memory import atomic, load, store
+from .rounding import fused, narrow
 from .storage import local_array, shared_array
 from .values import (
     I64,
@@ -32,7 +34,6 @@ from .warp import (
     brev,
     clz,
     ffs,
-    fused,
     lanemask_lt,
     match_all,
     match_any,
@@ -42,11 +43,11 @@ from .warp import (
 )
 
 __all__ = [
-    "I64", "ArrayRef", "LaneRange", "Spin", "activemask", "any_lane", "assign", "atomic", "ballot",
-    "barrier", "barrier_vote", "both", "bound", "brev", "clz", "ffs", "fused", "grid_barrier",
-    "lanemask_lt",
-    "load", "local_array", "match_all", "match_any", "minus", "pick", "popc", "row", "select",
-    "shared_array", "shuffle", "split", "store", "transposed", "vote", "warp_barrier",
+    "BF16", "FP16", "I64", "ArrayRef", "LaneRange", "Spin", "activemask", "any_lane", "assign",
+    "atomic", "ballot", "barrier", "barrier_vote", "both", "bound", "brev", "clz", "ffs", "fused",
+    "grid_barrier", "lanemask_lt", "load", "local_array", "match_all", "match_any", "minus",
+    "narrow", "pick", "popc", "row", "select", "shared_array", "shuffle", "split", "store",
+    "transposed", "vote", "warp_barrier",
 ]  # fmt: skip
 
 

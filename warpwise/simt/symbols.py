@@ -11,11 +11,15 @@ Glossary
 
 from __future__ import annotations
 
+import importlib
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 from typing import Any, NoReturn
+
+from . import formats
 
 _TABLE = """
     threadIdx blockIdx blockDim gridDim laneid warpsize grid gridsize
@@ -24,18 +28,16 @@ _TABLE = """
     threadfence threadfence_block threadfence_system nanosleep cg cg.this_grid
     shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync all_sync any_sync eq_sync
     ballot_sync match_any_sync match_all_sync activemask lanemask_lt
-    popc clz ffs brev selp fma cbrt fp16 libdevice random
+    popc clz ffs brev selp fma cbrt fp16 bf16 libdevice random
     atomic atomic.add atomic.sub atomic.max atomic.min atomic.nanmax atomic.nanmin
     atomic.and_ atomic.or_ atomic.xor atomic.exch atomic.inc atomic.dec atomic.cas
     atomic.compare_and_swap
-    fp16.hadd fp16.hsub fp16.hmul fp16.hdiv fp16.hfma fp16.hneg fp16.habs fp16.hmax fp16.hmin
-    fp16.hsin fp16.hcos fp16.hlog fp16.hlog2 fp16.hlog10 fp16.hexp fp16.hexp2 fp16.hexp10
-    fp16.hfloor fp16.hceil fp16.hsqrt fp16.hrsqrt fp16.hrcp fp16.hrint fp16.htrunc
-    fp16.heq fp16.hne fp16.hgt fp16.hge fp16.hlt fp16.hle
 """
 
 #: Names that mean something inside a kernel.  Those without a lowering are refused by name.
-DEVICE_NAMES = frozenset(_TABLE.split())
+DEVICE_NAMES = frozenset(_TABLE.split()).union(
+    (f"fp16.{name}" for name in formats.FP16), (f"bf16.{name}" for name in formats.BF16)
+)
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Symbol:
     name: str
 
     def __getattr__(self, attr: str) -> Symbol:
-        if attr.startswith("__"):
+        if attr.startswith("__") and attr.endswith("__"):
             raise AttributeError(attr)
         dotted = f"{self.name}.{attr}"
         if dotted in DEVICE_NAMES:
@@ -84,16 +86,28 @@ def _numba_symbols(module: ModuleType | None) -> dict[int, str]:
     found: dict[int, str] = {}
     if module is None:
         return found
+    for name in ("fp16", "bf16"):
+        with suppress(ImportError):  # numba-cuda's: Numba's core has no bfloat16
+            importlib.import_module(f"numba.cuda.{name}")
     for dotted in DEVICE_NAMES:
-        value: Any = module
-        for part in dotted.split("."):
-            value = getattr(value, part, None)
-            if value is None:
-                break
+        value = _part_of(module, dotted)
         # Numba's warpsize is the plain integer 32: every 32 would be taken for it.
         if value is not None and not isinstance(value, int):
             found[id(value)] = dotted
     return found
+
+
+def _part_of(value: Any, dotted: str) -> Any:
+    for part in dotted.split("."):
+        value = getattr(value, part, None)
+    return value
+
+
+def numba_object(dotted: str) -> Any:
+    """What numba.cuda itself has under a dotted name: the key of its typing rules."""
+    module = importlib.import_module("numba.cuda")
+    _numba_symbols(module)
+    return _part_of(module, dotted)
 
 
 def as_symbol(value: Any) -> Symbol | None:

@@ -21,6 +21,8 @@ import numpy as np
 from numba.core import types
 from numba.np.numpy_support import as_dtype, from_dtype
 
+from .rounding import BFLOAT16
+
 Type = Any  # numba's type classes carry no useful static types
 
 
@@ -113,6 +115,8 @@ def unify(a: Type, b: Type) -> Type | None:
         return None if any(item is None for item in items) else TupleType(items)
     if not is_number(a) or not is_number(b):
         return None
+    if is_bfloat16(a) or is_bfloat16(b):
+        return None  # Numba's own rule for these never ends
     found = context().unify_pairs(a, b)
     return found if found is not None and is_number(found) else None
 
@@ -128,20 +132,29 @@ def is_integer(t: Type) -> bool:
 
 
 def is_float(t: Type) -> bool:
-    """True for float16, float32, float64."""
-    return isinstance(t, types.Float)
+    """True for float16, bfloat16, float32, float64."""
+    return isinstance(t, types.Float) or is_bfloat16(t)
+
+
+def is_bfloat16(t: Type) -> bool:
+    """True for the type that Numba calls __nv_bfloat16."""
+    return isinstance(t, types.Number) and t.name == "__nv_bfloat16"
 
 
 @cache
 def numpy_dtype(t: Type) -> np.dtype[Any]:
     """numba type -> NumPy dtype."""
-    return as_dtype(t)
+    return BFLOAT16 if is_bfloat16(t) else as_dtype(t)
 
 
 @cache
 def numba_type(dtype: np.dtype[Any]) -> Type:
     """NumPy dtype -> numba type; NoSignature for what Numba cannot hold."""
     try:
+        if dtype == BFLOAT16:
+            from numba.cuda.types import bfloat16  # numba-cuda's: Numba's core has none
+
+            return bfloat16
         return from_dtype(dtype)
     except Exception:
         raise NoSignature(f"Numba has no type for NumPy's {dtype}") from None

@@ -167,9 +167,3 @@ def brev(x: Value) -> Value:
         x = ((x >> one(shift)) & mask) | ((x << one(shift)) & ~mask)
         shift //= 2
     return x
-
-
-def fused(a: Value, b: Value, c: Value) -> Value:
-    """a * b + c with one rounding (of a wider product; longdouble stands in for float64)."""
-    wide = np.float64 if a.dtype == np.float32 else np.longdouble
-    return (a.astype(wide) * b.astype(wide) + c.astype(wide)).astype(a.dtype)
