@@ -2,7 +2,8 @@
 
 from .census import Census
 from .counters import Counters
-from .report import Report, profile
+from .profiler import profile
+from .report import Report
 from .sanitizer import Finding, sanitize
 from .trace import Event, Trace
 

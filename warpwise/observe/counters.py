@@ -8,7 +8,6 @@ Glossary
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +17,7 @@ from ..simt.launch import Run
 from ..simt.values import ArrayRef, Mask, Value
 from . import addresses
 from .base import Quiet
+from .metrics import Branches
 
 #: At most this many (block, sector) marks at a time; larger arrays are run in smaller chunks.
 MARKS = 1 << 26
@@ -33,7 +33,14 @@ class Place:
     op: str  # "load" | "store" | "atomic"
     space: str  # "global" | "const" | "shared" | "local"
     itemsize: int
+    pattern: str = ""  # how the lanes of the first warp lie
     counts: Any = field(default_factory=lambda: np.zeros(6, np.int64))
+
+    @property
+    def group(self) -> str:
+        """The report's group: "loads", "local_stores", "shared_atomics"..."""
+        space = f"{self.space}_" if self.space in ("shared", "local") else ""
+        return f"{space}{self.op}s"
 
     def add(self, counts: Any, times: int) -> None:
         """Counts of one row of lanes, `times` times over."""
@@ -44,18 +51,15 @@ class Place:
 
 @dataclass
 class BranchPlace:
-    """Counts of one condition: warps that came, warps that parted, lanes that took it."""
+    """Counts of one condition in the source."""
 
     function: str
     line: int
-    warps: int = 0
-    divergent: int = 0
-    lanes: int = 0
-    taken: int = 0
+    counts: Branches = field(default_factory=Branches)
 
 
 class Counters(Quiet):
-    """Collects; `warpwise.observe.report` turns the result into a report."""
+    """Collects; `warpwise.observe.profiler` turns the result into a report."""
 
     label = "counted"
     needs_counts = True
@@ -67,6 +71,10 @@ class Counters(Quiet):
         self.segments: Any = np.zeros((0, 3), np.int64)  # entries, lanes, warps
         self.unique: dict[str, int] = {}  # array name -> sectors touched at least once
         self.unique_per_block: dict[str, int] = {}  # ... summed over the blocks
+        self.busiest_warp = 0  # most instructions that one warp issued
+        self._here = 0  # warps of the chunk
+        self._all = 0  # instructions that all of them issued
+        self._slots: Any = np.zeros((1, 1), np.int64)  # ... and each of them beyond that
         self._marks: dict[int, _Marks] = {}
         self._last_mask: tuple[Any, tuple[int, int]] = (None, (0, 0))
 
@@ -102,13 +110,14 @@ class Counters(Quiet):
 
     def _access(self, run: Run, site: int, op: str, arr: ArrayRef, at: Value, m: Mask) -> None:
         place = self.places.get(site)
+        positions, mask, times = _rows(run, at, m)
         if place is None:
             where = run.program.sites[site]
+            itemsize = arr.root.buf.dtype.itemsize
+            pattern = describe(positions[0], mask[0], itemsize, where.array, arr.root.space)
             place = self.places[site] = Place(
-                where.function, where.line, where.array, op, arr.root.space,
-                arr.root.buf.dtype.itemsize,
-            )  # fmt: skip
-        positions, mask, times = _rows(run, at, m)
+                where.function, where.line, where.array, op, arr.root.space, itemsize, pattern
+            )
         counts = np.zeros(6, np.int64)
         if place.space == "local":
             addresses.local_sectors(positions, mask, place.itemsize, counts)
@@ -128,6 +137,12 @@ class Counters(Quiet):
     def segment(self, run: Run, number: int, m: Mask) -> None:
         lanes, warps = self._active(run, m)
         self.segments[number] += (1, lanes, warps)
+        instructions = len(run.program.segments[number])
+        if warps == self._here:
+            self._all += instructions
+        elif m is not False:
+            rows = np.broadcast_to(m, (_height(m), run.lanes[1]))
+            self._slots += instructions * (_by_warp(rows) > 0)
 
     def branch(self, run: Run, site: int, yes: Mask, no: Mask) -> None:
         place = self.branches.get(site)
@@ -139,10 +154,8 @@ class Counters(Quiet):
         both = 0
         if lanes_yes and lanes_no:
             both = _parted(run, yes, no)
-        place.warps += warps_yes + warps_no - both
-        place.divergent += both
-        place.lanes += lanes_yes + lanes_no
-        place.taken += lanes_yes
+        warps = warps_yes + warps_no - both
+        place.counts.add(Branches(warps, both, lanes_yes + lanes_no, lanes_yes))
 
     def barrier(self, run: Run, site: int, m: Mask) -> None:
         blocks, threads = run.lanes
@@ -159,10 +172,20 @@ class Counters(Quiet):
             self._last_mask = (m, found)
         return found
 
+    def begin_chunk(self, run: Run) -> None:
+        blocks, threads = run.lanes
+        warps = -(-threads // 32)
+        self._here, self._all = blocks * warps, 0
+        self._slots = np.zeros((blocks, warps), np.int64)
+
+    def grid_barrier(self, run: Run, site: int) -> None:
+        self.barrier(run, site, True)
+
     # -- ends --------------------------------------------------------------------
 
     def end_chunk(self, run: Run) -> None:
         self._last_mask = (None, (0, 0))
+        self.busiest_warp = max(self.busiest_warp, int(self._slots.max()) + self._all)
         for marks in self._marks.values():
             marks.end_chunk(run)
 
@@ -203,6 +226,24 @@ class _Marks:
         self._rows = self._common = None
 
 
+def describe(at: Any, mask: Any, itemsize: int, array: str, space: str) -> str:
+    """How the lanes of one warp lie, in words; "" where there is no simple pattern.
+
+    at, mask: (threads,) of the first block.
+    """
+    chosen = at[:32][mask[:32]]
+    steps = np.unique(np.diff(chosen))
+    if len(steps) != 1 or steps[0] == 0:
+        return ""
+    step = int(steps[0])
+    if space == "local":
+        return f"neighbouring threads use different indices of {array}"
+    if abs(step) > 1:
+        return f"neighbouring threads are {abs(step):,} elements of {array} apart"
+    past = int(chosen.min()) * itemsize % 32
+    return f"each warp starts {past} bytes past a sector of {array}" if past else ""
+
+
 def _rows(run: Run, at: Value, m: Mask) -> tuple[Any, Any, int]:
     """Positions (rows, threads), mask (rows or 1, threads), blocks for which a row counts."""
     blocks, threads = run.lanes
@@ -239,12 +280,3 @@ def _parted(run: Run, yes: Mask, no: Mask) -> int:
     rows = max(_height(yes), _height(no))
     sides = [_by_warp(np.broadcast_to(side, (rows, threads))) > 0 for side in (yes, no)]
     return int((sides[0] & sides[1]).sum()) * (blocks if rows == 1 else 1)
-
-
-def operations(counters: Counters, run: Run) -> dict[tuple[str, int], Counter[str]]:
-    """(function, line) -> kind of operation -> how many lanes ran one."""
-    found: dict[tuple[str, int], Counter[str]] = {}
-    for entries, (_, lanes, _warps) in zip(run.program.segments, counters.segments, strict=True):
-        for function, line, kind in entries:
-            found.setdefault((function, line), Counter())[kind] += int(lanes)
-    return found

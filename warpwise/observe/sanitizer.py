@@ -21,7 +21,7 @@ from ..simt.storage import where_in_buffer
 from ..simt.values import ArrayRef, Mask, Root, Value
 from . import shadow
 from .base import Quiet
-from .report import launch_of
+from .profiler import launch_of
 
 RECORDS = 512  # kinds of findings between pairs of places; more are not told apart
 HAZARDS = {shadow.RAW: "RAW", shadow.WAR: "WAR", shadow.WAW: "WAW"}

@@ -74,13 +74,15 @@ class Expressions:
         return repr((self.source.name, f"line {line}:  {self.source.line_text(line)}"))
 
     def site(self, node: ast.AST, array: str, op: str, space: str = "global") -> int:
+        """Number of a new site; an access, a barrier and a warp function are instructions, too."""
         line = getattr(node, "lineno", 0)
-        return self.program.site(
-            Site(self.source.name, line, self.source.line_text(line), array, op, space)
-        )
+        site = Site(self.source.name, line, self.source.line_text(line), array, op, space)
+        if site.issued:
+            self.operation(op, node)
+        return self.program.site(site)
 
     def operation(self, kind: str, node: ast.AST) -> None:
-        """Count one operation per lane, in the current segment of a counted program."""
+        """Count one instruction per lane, in the current segment of a counted program."""
         if not self.program.counted:
             return
         if self.segment is None:

@@ -57,6 +57,10 @@ class Var:
     sure: bool = True  # False when some path leads here without an assignment
 
 
+#: What sites do that a warp has to issue; other operations are named by their type.
+INSTRUCTIONS = ("load", "store", "atomic", "barrier", "warp")
+
+
 @dataclass(frozen=True)
 class Site:
     """A load or store: function, line, array expression as the learner wrote it."""
@@ -67,6 +71,11 @@ class Site:
     array: str
     op: str
     space: str = "global"
+
+    @property
+    def issued(self) -> bool:
+        """Whether a warp issues an instruction for it."""
+        return self.op in INSTRUCTIONS
 
 
 @dataclass(frozen=True)
@@ -88,7 +97,8 @@ class Program:
 
     `types` keeps, for each generated function, every (variable, type) that occurs in it.
     A counted program has segments: straight pieces of the source that the same lanes run, each with
-    its operations as (function, line, kind), for example ("saxpy", 4, "float32").
+    its operations as (function, line, kind), for example ("saxpy", 4, "float32") or, see
+    INSTRUCTIONS, ("saxpy", 4, "load").  `sources` are the functions that were lowered, by name.
     """
 
     name: str
@@ -101,6 +111,7 @@ class Program:
     recursive: set[Any] = field(default_factory=set)  # keys of functions that call themselves
     assumed: dict[Any, Any] = field(default_factory=dict)  # key -> type of the result
     names: set[str] = field(default_factory=set)
+    sources: dict[str, Any] = field(default_factory=dict)
     lints: list[Note] = field(default_factory=list)
     kept: list[Any] = field(default_factory=list)  # objects whose id() stands in a key
     types: dict[str, set[tuple[str, Type]]] = field(default_factory=dict)

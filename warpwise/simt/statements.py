@@ -91,6 +91,7 @@ class Function(Expressions):
         probing: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(program, source, scope)
+        program.sources.setdefault(source.name, source)
         self.is_kernel = kernel
         self.captured = tuple(captured)  # names of `home`, the function around, come first
         self.home = home

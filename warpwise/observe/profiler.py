@@ -1,0 +1,109 @@
+"""profile(): run a launch with counters and build its report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..simt.kernel import Kernel, Launch, as_kernel
+from ..simt.launch import Run
+from ..simt.program import INSTRUCTIONS
+from .counters import Counters, Place
+from .report import Line, Report
+
+
+def profile(launch: Any, *args: Any) -> Report:
+    """Run `kernel[grid, block]` in the simulator with all counters.
+
+    Arrays are written as by an ordinary launch.  Raises SimtError as the launch would.
+    """
+    kernel, grid, block, sharedmem = launch_of(launch)
+    counters = Counters()
+    run = kernel.run(grid, block, args, [counters], sharedmem)
+    return build(kernel, counters, run)
+
+
+def launch_of(launch: Any) -> tuple[Kernel, Any, Any, int]:
+    """Kernel and configuration of `kernel[grid, block]`, of ours or of numba's."""
+    if isinstance(launch, Launch):
+        return launch.kernel, launch.grid, launch.block, launch.sharedmem
+    if hasattr(launch, "griddim"):
+        return as_kernel(launch.dispatcher), launch.griddim, launch.blockdim, launch.sharedmem
+    name = getattr(launch, "__name__", "kernel")
+    raise TypeError(f"give it a launch: {name}[blocks, threads], then the arguments.")
+
+
+def build(kernel: Kernel, counters: Counters, run: Run) -> Report:
+    """Turn collected counts into a report."""
+    lines = _Lines(kernel, run)
+    for place in counters.places.values():
+        _add_place(lines.at(place.function, place.line), place)
+    for branch in counters.branches.values():
+        lines.at(branch.function, branch.line).branches.add(branch.counts)
+    for site, count in counters.barriers.items():
+        where = run.program.sites[site]
+        lines.at(where.function, where.line).barriers += count
+    for entries, (_, lanes, warps) in zip(run.program.segments, counters.segments, strict=True):
+        for function, number, kind in entries:
+            line = lines.at(function, number)
+            line.work.slots += int(warps)
+            line.work.lanes += int(lanes)
+            if kind not in INSTRUCTIONS and lanes:
+                line.operations[kind] = line.operations.get(kind, 0) + int(lanes)
+    report = Report(
+        kernel=kernel.name, grid=run.grid, block=run.block, lines=lines.sorted(),
+        unique_sectors=counters.unique, unique_sectors_per_block=counters.unique_per_block,
+        warps=run.blocks * -(-run.threads_per_block // 32), busiest_warp=counters.busiest_warp,
+        notes=run.notes + run.program.lints,
+    )  # fmt: skip
+    for line in report.lines:
+        report.add(line)
+    return report
+
+
+def _add_place(line: Line, place: Place) -> None:
+    """Add the counts of one access, whose order is that of `addresses`."""
+    requests, lanes, moved, fewest, lines_128b, worst = (int(n) for n in place.counts)
+    group = getattr(line, place.group)
+    group.requests += requests
+    group.lanes += lanes
+    if place.op == "atomic":
+        group.sectors += moved
+        group.transactions += fewest
+        group.worst = max(group.worst, worst)
+    elif place.space == "shared":
+        group.wavefronts += moved
+        group.ideal_wavefronts += fewest
+        group.worst = max(group.worst, worst)
+    else:
+        group.sectors += moved
+        group.ideal_sectors += fewest
+        group.lines_128b += lines_128b
+        group.bytes_requested += lanes * place.itemsize
+    if moved > fewest and place.pattern:
+        line.patterns.setdefault(place.group, place.pattern)
+
+
+class _Lines:
+    """Lines by (function, number), with their text: all of the kernel, then of each device
+    function that was called."""
+
+    def __init__(self, kernel: Kernel, run: Run) -> None:
+        self._own = kernel.source.name
+        self._lines: dict[tuple[str, int], Line] = {}
+        for source in {kernel.source.name: kernel.source, **run.program.sources}.values():
+            written = source.text.splitlines()
+            for number in range(source.tree.lineno, (source.tree.end_lineno or 0) + 1):
+                text = written[number - source.first_line].rstrip()
+                if text:
+                    key = source.name, number
+                    self._lines[key] = Line(function=source.name, number=number, text=text)
+
+    def at(self, function: str, number: int) -> Line:
+        key = function, number
+        if key not in self._lines:
+            self._lines[key] = Line(function=function, number=number)
+        return self._lines[key]
+
+    def sorted(self) -> list[Line]:
+        lines = self._lines.values()
+        return sorted(lines, key=lambda x: (x.function != self._own, x.function, x.number))
