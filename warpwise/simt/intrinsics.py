@@ -55,14 +55,7 @@ def lower_symbol(fl: Expressions, node: ast.Call, symbol: Symbol) -> Val:
             args.append(given.pop(parameter))
     if given:
         fl.fail(TypingError, node, f"cuda.{name} has no argument {next(iter(given))}")
-    result = handler(fl, node, args)
-    for _ in range(OPERATIONS.get(name, 0)):
-        fl.operation(str(result.type), node)
-    return result
-
-
-#: Arithmetic of one call, for the counters: a fused multiply-add is two operations.
-OPERATIONS = {"fma": 2, "popc": 1, "clz": 1, "ffs": 1, "brev": 1, "selp": 1}
+    return handler(fl, node, args)
 
 
 def expect(fl: Expressions, node: ast.Call, args: list[Val], name: str, *counts: int) -> None:
