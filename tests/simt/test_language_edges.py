@@ -146,9 +146,9 @@ def test_tuples_and_slices_may_differ_between_threads() -> None:
     ]
 
 
-def test_none_inside_a_tuple_argument() -> None:
+def test_none_inside_a_tuple() -> None:
     """`is None` sees it."""
-    assert evaluate(body("if p[1] is None:\n    out[i] = p[0]", ", p"), (4, None)) == [4] * N
+    assert evaluate(body("p = (4, None)\nif p[1] is None:\n    out[i] = p[0]")) == [4] * N
 
 
 def test_a_loop_over_bad_indices_ends_with_their_report() -> None:

@@ -6,16 +6,46 @@ after a launch that succeeded, and one array passed twice is two arrays on the d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import typing
-from .device_array import DeviceNDArray
+from .allocation import HostVisibleArray, as_cuda_array, flat, is_cuda_array
+from .device_array import DeviceNDArray, reference
 from .errors import LaunchError
-from .typing import STATIC, ArrayType, NoSignature, TupleType, Type
+from .storage import poison
+from .typing import ArrayType, NoSignature, TupleType, Type
 from .values import ArrayRef, Root
+
+
+class ArgumentHint:
+    """How a host array goes to the device and back: the base of In, Out, InOut."""
+
+    copied_in, copied_back = True, True
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.value, name)  # shape, dtype: what a signature is compared with
+
+
+class In(ArgumentHint):
+    """A host array that is copied to the device only."""
+
+    copied_back = False
+
+
+class Out(ArgumentHint):
+    """A host array that is copied back only; the kernel finds undefined values in it."""
+
+    copied_in = False
+
+
+class InOut(ArgumentHint):
+    """A host array that is copied there and back, as without a hint."""
 
 
 class Argument:
@@ -29,19 +59,44 @@ class Argument:
         self.value = value
         self.host = host  # the caller's array, written back when its root is dirty
 
-    def write_back(self) -> None:
-        """Copy what the kernel stored into the caller's array."""
-        for ref, host in self._pairs():
-            if ref.root.dirty:
-                flat(host)[...] = ref.root.buf
-
-    def _pairs(self) -> Iterator[tuple[ArrayRef, Any]]:
+    def arrays(self) -> Iterator[tuple[ArrayRef, Any]]:
+        """The host arrays in it, each with its copy on the device."""
         if isinstance(self.value, ArrayRef):
             if self.host is not None:
                 yield self.value, self.host
         elif isinstance(self.host, list):
             for inner in self.host:
-                yield from inner._pairs()
+                yield from inner.arrays()
+
+
+def write_back(arguments: Sequence[Argument]) -> str:
+    """Copy what the kernel stored into the caller's arrays; what to know about it, mostly nothing.
+
+    Numba copies all host arrays back, the first argument first.  So where two of them share memory,
+    the second one's copy replaces what the first one got.
+    """
+    pairs = [pair for argument in arguments for pair in argument.arrays()]
+    lost = ""
+    later = []
+    for k, (ref, host) in enumerate(pairs):
+        if not ref.root.dirty:
+            continue
+        for other, same in pairs[k + 1 :]:
+            if host.size and np.may_share_memory(host, same):
+                if not other.root.dirty:
+                    later.append((other.root.buf.copy(), same))
+                lost = lost or (
+                    f"{ref.name} and {other.name} are the same memory on the host, but two copies "
+                    f"on the device. Both are copied back, {ref.name} first, so the copy of "
+                    f"{other.name} replaces what the kernel stored into {ref.name}.\n"
+                    "  Pass one device array, d = cuda.to_device(array), for both."
+                )
+    for ref, host in pairs:
+        if ref.root.dirty:
+            flat(host)[...] = ref.root.buf
+    for buf, host in later:
+        flat(host)[...] = buf
+    return lost
 
 
 def bind(name: str, value: Any, wanted: Any = None) -> Argument:
@@ -49,14 +104,22 @@ def bind(name: str, value: Any, wanted: Any = None) -> Argument:
     if isinstance(value, DeviceNDArray):
         array = ArrayType(typing.numba_type(value.dtype), value.ndim)
         return Argument(name, array, value.reference(name))
+    if isinstance(value, ArgumentHint):
+        return _bind_hint(name, value, wanted)
     if isinstance(value, np.ndarray):
+        if isinstance(value, HostVisibleArray) and (root := value.device_root()) is not None:
+            array = ArrayType(typing.numba_type(value.dtype), value.ndim)
+            return Argument(name, array, reference(root, value, name))
         return _bind_host_array(name, value)
     if isinstance(value, tuple):
         inner = [bind(f"{name}[{k}]", item) for k, item in enumerate(value)]
         kind = TupleType(tuple(a.kind for a in inner))
         return Argument(name, kind, tuple(a.value for a in inner), host=inner)
-    if value is None:
-        return Argument(name, STATIC, None)
+    if is_cuda_array(value):
+        try:
+            return bind(name, as_cuda_array(value))
+        except (ValueError, TypeError, NotImplementedError) as error:
+            raise LaunchError(f"argument {name}: {error}") from None
     try:
         number = typing.type_of_constant(value)
     except NoSignature as error:
@@ -68,13 +131,41 @@ def bind(name: str, value: Any, wanted: Any = None) -> Argument:
     return Argument(name, number, typing.numpy_dtype(number).type(value))
 
 
+def _bind_hint(name: str, hint: ArgumentHint, wanted: Any) -> Argument:
+    """A host array whose copies are said: In, Out, InOut."""
+    argument = bind(name, hint.value, wanted)
+    if argument.host is None or isinstance(argument.host, list):  # on the device already
+        return argument
+    root = argument.value.root
+    if not hint.copied_in:
+        root.writable()
+        poison(root.buf)
+        root.init = np.zeros(root.buf.size, np.bool_)
+    if not hint.copied_back:
+        argument.host = None
+    return argument
+
+
 def _refusal(value: Any, reason: str) -> str:
     kind = type(value).__name__
+    if value is None:
+        return "None cannot be passed to a kernel. Pass a number, or an array of size 0."
     if isinstance(value, (list, range)):
         return f"a {kind} cannot be passed to a kernel. Pass np.array(...) of it."
     module = type(value).__module__.split(".")[0]
     if module == "torch":
         return "a torch tensor on the CPU cannot be passed to a kernel. Pass tensor.numpy()."
+    if hasattr(value, "to_numpy"):  # pandas, polars, ...
+        return f"a {module}.{kind} cannot be passed to a kernel. Pass its .to_numpy()."
+    if hasattr(value, "__array__"):
+        return f"a {module}.{kind} cannot be passed to a kernel. Pass np.asarray(...) of it."
+    if hasattr(value, "__float__") and not isinstance(value, (int, float)):  # Fraction, Decimal
+        return f"a {module}.{kind} cannot be passed to a kernel. Pass float(...) of it."
+    if callable(value):
+        return (
+            f"the function {getattr(value, '__name__', kind)} cannot be passed to a kernel. "
+            "A kernel can call functions under @cuda.jit(device=True) by their name."
+        )
     if isinstance(value, (str, bytes, dict, set)):
         return f"a {kind} cannot be passed to a kernel; kernels take numbers and arrays."
     if isinstance(value, (int, float)):
@@ -83,6 +174,16 @@ def _refusal(value: Any, reason: str) -> str:
 
 
 def _bind_host_array(name: str, value: Any) -> Argument:
+    if isinstance(value, np.ma.MaskedArray):
+        raise LaunchError(
+            f"argument {name}: a masked array cannot be passed to a kernel, since its mask would "
+            f"be lost. Pass {name}.filled(value), and {name}.mask as an array of its own."
+        )
+    if not value.dtype.isnative:
+        raise LaunchError(
+            f"argument {name}: the array's byte order is not this machine's. "
+            f"Pass {name}.astype({name}.dtype.newbyteorder('='))."
+        )
     try:
         dtype = typing.numba_type(value.dtype)
     except NoSignature:
@@ -98,8 +199,6 @@ def _bind_host_array(name: str, value: Any) -> Argument:
             f"piece of memory can be copied to the device. Pass np.ascontiguousarray({name}), or "
             "slice a device array: cuda.to_device(whole)[...]."
         )
-    if not value.dtype.isnative:
-        raise LaunchError(f"argument {name}: the array's byte order is not this machine's.")
     root = Root(name, flat(value), "global", copy_on_write=True)
     ref = ArrayRef(root, name, np.int64(0), _shape(value), strides_of(value))
     kind = ArrayType(dtype, value.ndim, readonly=not value.flags.writeable)
@@ -108,11 +207,6 @@ def _bind_host_array(name: str, value: Any) -> Argument:
 
 def _shape(value: Any) -> tuple[Any, ...]:
     return tuple(np.int64(n) for n in value.shape)
-
-
-def flat(value: Any) -> Any:
-    """The array's memory as one dimension, in the order it lies there; a view."""
-    return value.reshape(-1) if value.flags.c_contiguous else value.T.reshape(-1)
 
 
 def strides_of(value: Any) -> tuple[int, ...]:

@@ -1,24 +1,59 @@
 """Device arrays: memory that kernels share between launches.
 
-`copy_to_host` is the way back, as on a GPU.  Basic slices, reshape and ravel give views.
+`copy_to_host` is the way back, as on a GPU.  Basic slices, reshape and ravel give views; what Numba
+would have to copy for is refused, as Numba refuses it.
 """
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from .storage import poison
+from . import device_memory
+from .device_memory import Memory, address_of
 from .values import ArrayRef, Root
+
+GAPS = (
+    "{what} is a view with gaps, and only one piece of memory can be copied. "
+    "Copy the whole array, or store into the view: array[...] = values."
+)
 
 
 class DeviceNDArray:
     """An array on the simulated device: `shape`, `dtype`, `strides` (bytes), `size`, `ndim`."""
 
-    def __init__(self, root: Root, view: Any) -> None:
-        self._root = root
-        self._view = view  # NumPy's arithmetic on views serves us, too
+    __cuda_memory__ = True
+    __cuda_ndarray__ = True
+
+    def __init__(
+        self, shape: Any, strides: Any, dtype: Any, stream: Any = 0, gpu_data: Any = None
+    ) -> None:
+        shape = extents(shape)
+        dtype = np.dtype(dtype)
+        strides = (strides,) if isinstance(strides, int) else tuple(strides)
+        if len(strides) != len(shape):
+            raise ValueError(f"there are {len(strides)} strides for {len(shape)} dimensions")
+        if gpu_data is None:
+            count = -(-_extent(shape, strides, dtype.itemsize) // max(1, dtype.itemsize))
+            gpu_data = Memory(device_memory.undefined(count, dtype), 0, count * dtype.itemsize)
+        root = gpu_data.root
+        self._view = np.ndarray(
+            shape, dtype, root.buf.view(np.uint8), gpu_data.offset, strides or None
+        )
+        self._root = device_memory.typed(root, dtype, gpu_data.offset)
+        self.stream = stream
+
+    @classmethod
+    def over(cls, root: Root, view: Any, stream: Any = 0) -> DeviceNDArray:
+        """The device array for a NumPy view of an allocation."""
+        made = cls.__new__(cls)
+        made._root, made._view, made.stream = root, view, stream
+        return made
+
+    # -- what it is ------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -42,125 +77,334 @@ class DeviceNDArray:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the elements."""
         return int(self._view.nbytes)
 
-    alloc_size = nbytes
+    @property
+    def alloc_size(self) -> int:
+        """Bytes from the first element to the last, gaps included."""
+        return _extent(self.shape, self.strides, self.dtype.itemsize)
 
     @property
-    def flags(self) -> Any:
-        """NumPy's flags of the view: c_contiguous, f_contiguous, ..."""
-        return self._view.flags
+    def flags(self) -> dict[str, bool]:
+        """C_CONTIGUOUS and F_CONTIGUOUS."""
+        flags = self._view.flags
+        repeated = self.size and 0 in self.strides
+        return {
+            "C_CONTIGUOUS": bool(flags.c_contiguous and not repeated),
+            "F_CONTIGUOUS": bool(flags.f_contiguous and not repeated),
+        }
+
+    def is_c_contiguous(self) -> bool:
+        """True when the last index runs fastest and there are no gaps."""
+        return self.flags["C_CONTIGUOUS"]
+
+    def is_f_contiguous(self) -> bool:
+        """True when the first index runs fastest and there are no gaps."""
+        return self.flags["F_CONTIGUOUS"]
 
     @property
-    def T(self) -> DeviceNDArray:
-        return DeviceNDArray(self._root, self._view.T)
+    def gpu_data(self) -> Memory:
+        """The memory of its elements."""
+        low = sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True) if s < 0)
+        at = address_of(self._view) - address_of(self._root.buf) if self.size else 0
+        return Memory(self._root, at + (low if self.size else 0), self.alloc_size)
+
+    @property
+    def device_ctypes_pointer(self) -> Any:
+        """The address of the memory, as ctypes has it."""
+        return self.gpu_data.device_ctypes_pointer
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """How libraries share device arrays; the address is of the host's memory here."""
+        return {
+            "shape": self.shape,
+            "strides": None if self.is_c_contiguous() else self.strides,
+            "data": (address_of(self._view) if self.size else 0, False),
+            "typestr": self.dtype.str,
+            "stream": getattr(self.stream, "handle", None) or None,
+            "version": 3,
+        }
+
+    @property
+    def _numba_type_(self) -> Any:
+        from numba.core import types
+
+        from .typing import numba_type
+
+        flags = self.flags
+        layout: Any = "C" if flags["C_CONTIGUOUS"] else "F" if flags["F_CONTIGUOUS"] else "A"
+        return types.Array(numba_type(self.dtype), self.ndim, layout)
 
     def __len__(self) -> int:
         return len(self._view)
 
-    def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
-        """A host copy, or the copy into `ary` (same shape and dtype)."""
-        if ary is None:
-            return self._view.copy()
-        if ary.shape != self.shape or ary.dtype != self.dtype:
-            raise ValueError(
-                f"copy_to_host: the host array is {ary.dtype}{list(ary.shape)}, the device array "
-                f"{self.dtype}{list(self.shape)}"
+    def __repr__(self) -> str:
+        return f"<DeviceNDArray {self.dtype}{list(self.shape)} on the simulator>"
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(np.ndarray, name):
+            raise AttributeError(
+                f"a device array has no {name}: copy it to the host first, "
+                f"array.copy_to_host().{name}, or compute it in a kernel"
             )
-        ary[...] = self._view
+        raise AttributeError(f"a device array has no {name}")
+
+    # -- copies ----------------------------------------------------------------
+
+    def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
+        """A host copy of the same strides, or the copy into `ary`: an array of the same shape,
+        dtype and strides.  Gives the host array."""
+        if any(step < 0 for step in self.strides):
+            raise NotImplementedError(
+                "copy_to_host: this view runs backwards (it has a negative stride), and Numba "
+                "copies no such view. Copy the whole array, and reverse the copy on the host."
+            )
+        if ary is None:
+            count = self.alloc_size
+            raw = np.zeros(count, np.uint8)
+            host = np.ndarray(self.shape, self.dtype, raw, 0, self.strides if count else None)
+            host[...] = self._view
+            return host
+        host_array(ary, "copy_to_host")
+        if not (ary.flags.c_contiguous or ary.flags.f_contiguous):
+            raise ValueError("copy_to_host: " + GAPS.format(what="the host array"))
+        _check_same("copy_to_host", self, ary, "host")
+        ary.reshape(self.shape, order="A")[...] = self._view
         return ary
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
-        """Overwrite this device array with a host or device array of the same shape."""
-        self._root.init = None
-        source = ary._view if isinstance(ary, DeviceNDArray) else np.asarray(ary)
-        if source.shape != self.shape:
+        """Overwrite this device array with a host or device array of its shape and dtype."""
+        if not isinstance(ary, DeviceNDArray):
+            host_array(ary, "copy_to_device")
+        if ary.size == 0 and self.size == 0:
+            return
+        if not _is_one_piece(self._view):
+            raise ValueError("copy_to_device: " + GAPS.format(what="the device array"))
+        if isinstance(ary, DeviceNDArray):
+            source = ary._view
+            if not _is_one_piece(source):
+                raise ValueError("copy_to_device: " + GAPS.format(what="the device array given"))
+            _check_same("copy_to_device", self, ary, "other")
+        else:
+            source = np.array(ary, order="C" if self._view.flags.c_contiguous else "F", copy=None)  # type: ignore[call-overload]
+            _check_same("copy_to_device", self, source, "host", strides=False)
+        self._view[...] = source.reshape(self.shape)
+        self._defined(self._view)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """What np.asarray(array) gives: a copy on the host."""
+        if copy is False:
             raise ValueError(
-                f"copy_to_device: got shape {source.shape}, the device array has {self.shape}"
+                "`copy=False` is not possible: the array is on the device, and NumPy gets a copy"
             )
-        self._view[...] = source
+        host = self.copy_to_host()
+        return host if dtype is None else host.astype(dtype)
+
+    # -- elements and views ------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
-        got = self._view[index]
-        if not isinstance(got, np.ndarray) or got.ndim == 0:
-            return got[()]
-        if not np.shares_memory(got, self._view) and got.size:
-            raise TypeError("a device array can be indexed with integers and slices only")
-        return DeviceNDArray(self._root, got)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._root.init = None  # part of it at least; the sanitizer stays quiet
-        self._view[index] = value._view if isinstance(value, DeviceNDArray) else value
-
-    def setitem(self, index: Any, value: Any, stream: Any = 0) -> None:
-        self[index] = value
+        """An element as a NumPy scalar, or a view."""
+        got = self._view[_index(index)]
+        if not isinstance(got, np.ndarray):
+            return got
+        return DeviceNDArray.over(self._root, got, self.stream)
 
     def getitem(self, index: Any, stream: Any = 0) -> Any:
+        """array[index]"""
         return self[index]
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Store a number, or an array that can be broadcast."""
+        parts = _index(index) if isinstance(index, tuple) else (_index(index),)
+        target = self._view[parts if Ellipsis in parts else (*parts, Ellipsis)]  # 0-d for elements
+        source = value._view if isinstance(value, DeviceNDArray) else np.asarray(value)
+        if source.dtype.kind == "c" and target.dtype.kind != "c":
+            raise TypeError(f"complex values cannot be stored into an array of {target.dtype}")
+        if source.dtype.kind in "OSU" and target.dtype.kind not in "SU":
+            raise TypeError(f"{value!r} cannot be stored into a device array of {target.dtype}")
+        if source.ndim > target.ndim:
+            raise ValueError(f"Can't assign {source.ndim}-D array to {target.ndim}-D self")
+        lead = target.ndim - source.ndim
+        for axis, (n, m) in enumerate(zip(target.shape[lead:], source.shape, strict=True), lead):
+            if m not in (1, n):
+                raise ValueError(
+                    f"Can't copy sequence with size {m} to array axis {axis} with dimension {n}"
+                )
+        with np.errstate(all="ignore"):
+            target[...] = source
+        self._defined(target)
+
+    def setitem(self, index: Any, value: Any, stream: Any = 0) -> None:
+        """array[index] = value"""
+        self[index] = value
+
+    def _defined(self, view: Any) -> None:
+        """What the host stored holds a value from now on."""
+        init, item = self._root.init, self._root.buf.dtype.itemsize
+        if init is None or not view.size:
+            return
+        start = (address_of(view) - address_of(self._root.buf)) // item
+        steps = tuple(step // item for step in view.strides)
+        np.lib.stride_tricks.as_strided(init[start:], view.shape, steps)[...] = True
+
     def reshape(self, *shape: Any, order: str = "C") -> DeviceNDArray:
-        """The same memory in another shape; ValueError when that needs a copy."""
-        view = self._view.reshape(*shape, order=order)
+        """The same memory in another shape; NotImplementedError when that needs a copy."""
+        view = self._view.reshape(*shape, order=order)  # type: ignore[call-overload]
         if self.size and not np.shares_memory(view, self._view):
-            raise ValueError("reshape of this view needs a copy")
-        return DeviceNDArray(self._root, view)
+            raise NotImplementedError(
+                f"reshape to {view.shape}: operation requires copying, since the elements do not "
+                "lie in that order. Copy the array to the host and back."
+            )
+        return DeviceNDArray.over(self._root, view, self.stream)
 
     def ravel(self, order: str = "C", stream: Any = 0) -> DeviceNDArray:
+        """The same memory as one dimension."""
         return self.reshape(-1, order=order)
+
+    def squeeze(self, axis: Any = None, stream: Any = 0) -> DeviceNDArray:
+        """Without axes of size one."""
+        return DeviceNDArray.over(self._root, self._view.squeeze(axis), stream or self.stream)
 
     def view(self, dtype: Any) -> DeviceNDArray:
         """The same bytes as another dtype."""
         other = self._view.view(dtype)
-        item = other.dtype.itemsize
-        base = self._root.buf.__array_interface__["data"][0]
-        start = other.__array_interface__["data"][0] - base
-        if start % item or self._root.buf.nbytes % item:
-            raise ValueError(f"this view of {other.dtype} would not be aligned to its size")
-        root = Root(self._root.name, self._root.buf.view(dtype), "global")
-        return DeviceNDArray(root, other)
+        device_memory.check_dtype(other.dtype)
+        start = address_of(other) - address_of(self._root.buf) if self.size else 0
+        root = device_memory.typed(self._root, other.dtype, start)
+        return DeviceNDArray.over(root, other, self.stream)
 
-    def is_c_contiguous(self) -> bool:
-        return bool(self._view.flags.c_contiguous)
+    @property
+    def T(self) -> DeviceNDArray:
+        """The transpose of a matrix: a copy, as in Numba."""
+        return self.transpose()
 
-    def is_f_contiguous(self) -> bool:
-        return bool(self._view.flags.f_contiguous)
+    def transpose(self, axes: Any = None) -> DeviceNDArray:
+        """The transpose of a matrix: a new array on the device, as in Numba."""
+        if axes is not None and tuple(axes) == tuple(range(self.ndim)):
+            return self
+        if self.ndim != 2:
+            raise NotImplementedError("transposing a non-2D DeviceNDArray isn't supported")
+        if axes is not None and sorted(axes) != [0, 1]:
+            raise ValueError(f"invalid axes list {axes!r}")
+        turned = np.array(self._view.T, order="C")
+        return DeviceNDArray.over(device_memory.new_root(turned.reshape(-1)), turned, self.stream)
 
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError("this array is on the device; call .copy_to_host() first")
+    def split(self, section: int, stream: Any = 0) -> Iterator[DeviceNDArray]:
+        """Views of `section` elements each; the last one may be shorter."""
+        if self.ndim != 1:
+            raise ValueError("split: only support 1d array")
+        if self.strides[0] != self.dtype.itemsize:
+            raise ValueError("split: only support unit stride")
+        for start in range(0, self.size, section):
+            yield self[start : start + section]
 
-    def __repr__(self) -> str:
-        return f"<DeviceNDArray {self.dtype}{list(self.shape)} on the simulator>"
+    def bind(self, stream: Any = 0) -> DeviceNDArray:
+        """The same array, with a stream of its own."""
+        clone = copy.copy(self)
+        clone.stream = stream
+        return clone
+
+    def get_ipc_handle(self) -> Any:
+        """Refused: other processes cannot see this memory."""
+        raise NotImplementedError(
+            "get_ipc_handle needs a GPU. Between processes, send array.copy_to_host()."
+        )
 
     def reference(self, name: str) -> ArrayRef:
         """The view a kernel gets."""
-        item = self.dtype.itemsize
-        base = self._root.buf.__array_interface__["data"][0]
-        offset = (self._view.__array_interface__["data"][0] - base) // item if self.size else 0
-        return ArrayRef(
-            self._root, name, np.int64(offset), tuple(np.int64(n) for n in self.shape),
-            tuple(s // item for s in self.strides),
-        )  # fmt: skip
+        return reference(self._root, self._view, name)
 
 
-def from_host(value: Any) -> DeviceNDArray:
-    """Copy a host array to the device; C or Fortran order is kept."""
-    value = np.asarray(value)
-    if not (value.flags.c_contiguous or value.flags.f_contiguous):
-        raise ValueError(
-            f"to_device: this array of shape {value.shape} is a view with gaps, and only one piece "
-            "of memory can be copied. Pass np.ascontiguousarray(...) of it."
+def reference(root: Root, view: Any, name: str) -> ArrayRef:
+    """A NumPy view of an allocation as a kernel gets it."""
+    item = view.dtype.itemsize
+    offset = (address_of(view) - address_of(root.buf)) // item if view.size else 0
+    return ArrayRef(
+        root, name, np.int64(offset), tuple(np.int64(n) for n in view.shape),
+        tuple(s // item for s in view.strides),
+    )  # fmt: skip
+
+
+def extents(shape: Any) -> tuple[int, ...]:
+    """The shape of an array as a tuple; TypeError for what is no integer."""
+    parts = shape if isinstance(shape, (tuple, list, np.ndarray)) else (shape,)
+    if np.ndim(parts) == 0:
+        parts = (parts.item(),) if isinstance(parts, np.ndarray) else parts
+    for n in parts:
+        if isinstance(n, (bool, np.bool_)) or not hasattr(n, "__index__"):
+            raise TypeError(
+                f"a shape is made of integers, got {n!r}"
+                + (". A division with / gives a float: use //." if np.ndim(n) == 0 else "")
+            )
+        if n < 0:
+            raise ValueError(f"a shape has no negative sizes, got {tuple(parts)}")
+    return tuple(int(n) for n in parts)
+
+
+def _extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
+    """Bytes from the first element to the last."""
+    if 0 in shape:
+        return 0
+    return sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) + itemsize
+
+
+def core(view: Any) -> Any:
+    """An array without the axes that only repeat it (stride 0)."""
+    if not view.ndim or not view.size:
+        return view
+    return view[tuple(0 if step == 0 else slice(None) for step in view.strides)]
+
+
+def _is_one_piece(view: Any) -> bool:
+    flags = core(view).flags
+    return bool(flags.c_contiguous or flags.f_contiguous)
+
+
+def host_array(ary: Any, what: str) -> Any:
+    """The argument, when it is a NumPy array or scalar that can be copied; else TypeError."""
+    if not isinstance(ary, (np.ndarray, np.generic)):
+        raise TypeError(
+            f"{what}: got a {type(ary).__name__}, it takes an array: np.array(...) of it"
         )
-    order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
-    copy = np.array(value, order=order)  # type: ignore[call-overload]
-    buf = copy.reshape(-1) if order == "C" else copy.T.reshape(-1)
-    return DeviceNDArray(Root("device array", buf, "global"), copy)
+    if isinstance(ary, np.ma.MaskedArray):
+        raise TypeError(
+            f"{what}: got a masked array, whose mask would be lost on the device. "
+            "Pass x.filled(value), and x.mask as an array of its own."
+        )
+    device_memory.check_dtype(ary.dtype)
+    return ary
 
 
-def allocate(shape: Any, dtype: Any, order: str = "C") -> DeviceNDArray:
-    """Device memory with undefined contents: filled with a pattern, so that nobody relies on 0."""
-    empty = np.empty(shape, dtype, order=order)  # type: ignore[call-overload]
-    buf = empty.reshape(-1) if order == "C" else empty.T.reshape(-1)
-    poison(buf)
-    root = Root("device array", buf, "global")
-    root.init = np.zeros(buf.size, np.bool_)
-    return DeviceNDArray(root, empty)
+def _check_same(what: str, mine: Any, ary: Any, whose: str, strides: bool = True) -> None:
+    """Shape, dtype and strides have to agree; axes of size one do not count."""
+    if mine.dtype != ary.dtype:
+        raise TypeError(
+            f"{what}: incompatible dtype: {mine.dtype} vs. {ary.dtype} of the {whose} array. "
+            f"Copies do not convert: use .astype(np.{mine.dtype}) on the host."
+        )
+    ours = [(n, s) for n, s in zip(mine.shape, mine.strides, strict=True) if n != 1]
+    other = [(n, s) for n, s in zip(ary.shape, ary.strides, strict=True) if n != 1]
+    if [n for n, _ in ours] != [n for n, _ in other]:
+        raise ValueError(
+            f"{what}: incompatible shape: {mine.shape} vs. {ary.shape} of the {whose} array. "
+            "To copy a part, slice the larger array: array[:n]."
+        )
+    if strides and ary.size and ours != other:
+        raise ValueError(
+            f"{what}: incompatible strides: {mine.strides} vs. {ary.strides} of the {whose} array. "
+            "Bytes are copied as they lie: both arrays need the same order, C or F."
+        )
+
+
+def _index(index: Any) -> Any:
+    """Integers, slices and ... only, as in Numba."""
+    for part in index if isinstance(index, tuple) else (index,):
+        plain = isinstance(part, slice) or part is Ellipsis or hasattr(part, "__index__")
+        if not plain or isinstance(part, (bool, np.bool_, np.ndarray)):
+            raise TypeError(
+                "a device array is indexed with integers and slices only; "
+                "for a mask or a list of indices, copy it to the host or write a kernel"
+            )
+    return index

@@ -6,9 +6,12 @@ they are, since the lowering knows them, and Numba's compiler itself is left alo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-_saved: dict[str, Any] = {}
+_saved: list[tuple[Any, str, Any]] = []
+_ABSENT = object()
 
 
 def install() -> None:
@@ -19,18 +22,33 @@ def install() -> None:
 
     if _saved:
         return
-    for name in api.__all__:
-        _saved[name] = getattr(cuda, name, None)
-        setattr(cuda, name, getattr(api, name))
+    places = [(cuda, name, getattr(api, name)) for name in api.__all__]
+    # Programs ask isinstance(x, cuda.devicearray.DeviceNDArray), or for its longer names.
+    for owner in (cuda.cudadrv.devicearray, getattr(cuda, "devicearray", None)):
+        if owner is not None:
+            places.append((owner, "DeviceNDArray", api.DeviceNDArray))
+    for owner, name, value in places:
+        _saved.append((owner, name, getattr(owner, name, _ABSENT)))
+        setattr(owner, name, value)
 
 
 def uninstall() -> None:
     """Put numba.cuda's own functions back."""
-    from numba import cuda
-
-    for name, value in _saved.items():
-        if value is None:
-            delattr(cuda, name)
+    for owner, name, value in reversed(_saved):
+        if value is _ABSENT:
+            delattr(owner, name)
         else:
-            setattr(cuda, name, value)
+            setattr(owner, name, value)
     _saved.clear()
+
+
+@contextmanager
+def installed() -> Iterator[None]:
+    """The simulator in the place of numba.cuda for a `with` block, whatever it was before."""
+    before = bool(_saved)
+    install()
+    try:
+        yield
+    finally:
+        if not before:
+            uninstall()

@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from . import typing
-from .arguments import Argument, bind
+from . import inspection, typing
+from .arguments import Argument, bind, write_back
+from .device import get_current_device
 from .errors import (
     LaunchError,
     SimtError,
@@ -22,9 +23,10 @@ from .errors import (
     UnsupportedError,
     at_line,
 )
+from .inspection import Inspectable, Overload, types_of
 from .launch import Observer, Run, configuration, shared_bytes
 from .names import parameters_of
-from .program import Program, Val
+from .program import Note, Program, Val
 from .source import LiveScope, Scope, Source, TextScope, functions_in, source_of
 from .statements import Function
 from .typing import STATIC, ArrayType, Type
@@ -42,8 +44,11 @@ class DeviceFunction:
         scope: Scope,
         py_func: Any = None,
         signature: tuple[tuple[Type, ...], Type | None] | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         self.signature = signature  # explicit argument and result types
+        self.options = dict(options or {})
+        self.native: Any = None  # Numba's own, when its compiler was asked
         self.source = source
         self.scope = scope
         self.py_func = py_func
@@ -63,6 +68,40 @@ class DeviceFunction:
             ]
         return dict(zip(parameters[len(parameters) - len(values) :], values, strict=True))
 
+    @property
+    def overloads(self) -> Mapping[Any, Any]:
+        """What Numba's compiler makes of it, by argument types."""
+        if self.signature is not None:
+            self.compile_device(*self.signature)
+        found: Mapping[Any, Any] = inspection.native(self).overloads
+        return found
+
+    def compile_device(self, args: Any, return_type: Any = None) -> Any:
+        """What Numba's compiler makes of it for these argument types."""
+        with inspection.compiler():
+            return inspection.native(self).compile_device(tuple(args), return_type)
+
+    def inspect_llvm(self, signature: Any = None) -> Any:
+        """LLVM's intermediate representation, for all signatures or for one."""
+        return self._inspect("inspect_llvm", signature)
+
+    def inspect_asm(self, signature: Any = None) -> Any:
+        """PTX, for all signatures or for one."""
+        return self._inspect("inspect_asm", signature)
+
+    def _inspect(self, what: str, signature: Any) -> Any:
+        given = getattr(signature, "args", signature)
+        if given is None:
+            known = self.overloads
+            return {types: self._inspect(what, types) for types in known}
+        self.compile_device(given)
+        with inspection.compiler():
+            return getattr(inspection.native(self), what)(tuple(given))
+
+    def inspect_sass(self, signature: Any = None) -> Any:
+        """Refused: machine code is made of kernels."""
+        raise RuntimeError("Cannot inspect SASS of a device function: ask a kernel that calls it")
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise LaunchError(
             f"{self.__name__} is a device function: kernels call it; the host cannot."
@@ -78,7 +117,7 @@ class DeviceFunction:
         return f"<device function {self.__name__}>"
 
 
-class Kernel:
+class Kernel(Inspectable):
     """A function under `@cuda.jit`: `kernel[blocks, threads](*args)`."""
 
     is_kernel = True
@@ -89,11 +128,17 @@ class Kernel:
         scope: Scope,
         py_func: Any = None,
         signatures: Sequence[tuple[Type, ...]] = (),
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         self.source = source
         self.scope = scope
         self.py_func = py_func
-        self.signatures = tuple(signatures)
+        self.explicit = tuple(signatures)
+        self.options = dict(options or {})
+        self.native: Any = None  # Numba's own, when its compiler was asked
+        self.overloads: dict[tuple[Type, ...], Overload] = {}
+        self.specialized = False
+        self.specializations: dict[Any, Kernel] = {}
         self.name = source.name
         self.parameters = parameters_of(source.tree)
         self._programs: dict[tuple[tuple[Type, ...], bool, bool], Program] = {}
@@ -144,10 +189,18 @@ class Kernel:
         except LaunchError as error:
             raise LaunchError(f"{self.name}: {error}") from None
 
-    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Launch:
-        """A 1-D launch of at least `ntasks` threads."""
+    def forall(
+        self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0
+    ) -> Callable[..., None]:
+        """A 1-D launch of at least `ntasks` threads, in blocks of `tpb` or of 128; for no tasks,
+        no launch."""
+        if isinstance(ntasks, bool) or not hasattr(ntasks, "__index__"):
+            raise LaunchError(f"{self.name}.forall takes a number of tasks, got {ntasks!r}")
+        if ntasks < 0:
+            raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
         threads = tpb or 128
-        return self.configure(max(1, (ntasks + threads - 1) // threads), threads)
+        launch = self.configure(max(1, -(-ntasks // threads)), threads, stream, sharedmem)
+        return launch if ntasks else lambda *args: None
 
     def __call__(self, *args: Any) -> None:
         raise LaunchError(
@@ -189,24 +242,44 @@ class Kernel:
             self._programs[kinds, counted, serial] = found
         return found
 
-    def compile(self, signature: Any) -> Program:
-        """The program for explicit argument types: numba types, or a signature as text."""
-        if isinstance(signature, str):
-            signature = _normalise(signature, False)[0][0]
-        kinds = []
-        for kind in signature:
+    def compile(self, signature: Any) -> Overload:
+        """Prepare the kernel for explicit argument types: numba types, or a signature as text."""
+        given = _normalise(signature, False)[0][0] if not _is_types(signature) else signature
+        kinds: list[Type] = []
+        for kind in given:
             if getattr(kind, "ndim", None) is not None:
                 kinds.append(ArrayType(kind.dtype, kind.ndim))
             elif typing.is_number(kind):
                 kinds.append(kind)
             else:
                 raise TypingError(f"{self.name}: arguments of type {kind} are not supported.")
-        return self.program(tuple(kinds))
+        self.program(tuple(kinds))
+        return self.overloads.setdefault(tuple(given), Overload(self, tuple(given)))
+
+    @property
+    def signatures(self) -> list[tuple[Type, ...]]:
+        """The argument types it was compiled for."""
+        return list(self.overloads)
 
     def specialize(self, *args: Any) -> Kernel:
-        """This kernel, compiled for the types of these arguments."""
-        self.program(tuple(a.kind for a in self.bind(args)))
-        return self
+        """A kernel for the types of these arguments alone."""
+        if self.specialized:
+            raise RuntimeError("Dispatcher already specialized")
+        key = get_current_device().compute_capability, types_of(args)
+        if key not in self.specializations:
+            made = Kernel(self.source, self.scope, self.py_func, [key[1]], self.options)
+            made.compile(key[1])
+            made.specialized = True
+            self.specializations[key] = made
+        return self.specializations[key]
+
+    def _remember(self, args: Sequence[Any]) -> None:
+        """Note the argument types of a launch, for those who ask for the compiled code."""
+        try:
+            types = types_of(args)
+        except Exception:  # a type the simulator knows and Numba's compiler does not
+            return
+        self.overloads.setdefault(types, Overload(self, types))
 
     def generated(self, *args: Any) -> str:
         """The NumPy source that a launch with these arguments runs."""
@@ -232,17 +305,17 @@ class Kernel:
 
     def _wanted(self, args: Sequence[Any]) -> tuple[Type, ...] | None:
         """The explicit signature that fits, if the kernel was made with any."""
-        if not self.signatures:
+        if not self.explicit:
             return None
         fitting = [
             signature
-            for signature in self.signatures
+            for signature in self.explicit
             if len(signature) == len(args)
             and all(_fits(value, kind) for value, kind in zip(args, signature, strict=True))
         ]
         if fitting:  # the one with the fewest scalars to convert
             return min(fitting, key=lambda signature: _conversions(args, signature))
-        listed = "; ".join("(" + ", ".join(str(t) for t in s) + ")" for s in self.signatures)
+        listed = "; ".join("(" + ", ".join(str(t) for t in s) + ")" for s in self.explicit)
         got = ", ".join(_kind_of(value) for value in args)
         raise LaunchError(
             f"{self.name} was compiled for {listed} only, and was called with ({got}).\n"
@@ -273,7 +346,10 @@ class Kernel:
         try:
             arguments = self.bind(args)
             counted = any(getattr(observer, "needs_counts", False) for observer in observers)
-            program = self.program(tuple(a.kind for a in arguments), counted, serial)
+            kinds = tuple(a.kind for a in arguments)
+            if not self.explicit and (kinds, counted, serial) not in self._programs:
+                self._remember(args)
+            program = self.program(kinds, counted, serial)
             values = {a.name: a.value for a in arguments if a.kind is not STATIC}
             if program.cooperative and serial:
                 raise UnsupportedError(f"{self.name}: grid synchronisation needs lockstep order.")
@@ -296,8 +372,8 @@ class Kernel:
                 at_line(self.name, None, "", f"the simulator itself failed: {error!r}",
                         "This is a fault of the simulator, not of your kernel. Please report it.")
             ) from error  # fmt: skip
-        for argument in arguments:
-            argument.write_back()
+        if lost := write_back(arguments):
+            run.notes.append(Note("same_memory", 0, f"{self.name}: {lost}"))
         return run
 
 
@@ -366,7 +442,9 @@ def device_function_of(value: Any) -> DeviceFunction | None:
     """
     if isinstance(value, Kernel):
         if value.as_device is None:
-            value.as_device = DeviceFunction(value.source, value.scope, value.py_func)
+            value.as_device = DeviceFunction(
+                value.source, value.scope, value.py_func, options=value.options
+            )
         return value.as_device
     fn = getattr(value, "py_func", None)
     if fn is None or not type(value).__module__.startswith("numba"):
@@ -383,16 +461,21 @@ def jit(
 ) -> Any:  # options are the compiler's: fastmath, lineinfo, debug, opt, cache, max_registers...
     """@cuda.jit: makes a Kernel, or with device=True a DeviceFunction."""
     if func_or_sig is not None and callable(func_or_sig) and hasattr(func_or_sig, "__code__"):
-        return _make(func_or_sig, device, [])
+        return _make(func_or_sig, device, [], options)
     signatures = [] if func_or_sig is None else _normalise(func_or_sig, device)
 
     def decorate(fn: Any) -> Any:
-        return _make(fn, device, signatures)
+        return _make(fn, device, signatures, options)
 
     return decorate
 
 
-def _make(fn: Any, device: bool, signatures: list[tuple[tuple[Type, ...], Type | None]]) -> Any:
+def _make(
+    fn: Any,
+    device: bool,
+    signatures: list[tuple[tuple[Type, ...], Type | None]],
+    options: Mapping[str, Any],
+) -> Any:
     if isinstance(fn, (Kernel, DeviceFunction)):
         raise LaunchError(f"{fn.__name__} has @cuda.jit twice; one is enough.")
     source = source_of(fn)
@@ -404,9 +487,9 @@ def _make(fn: Any, device: bool, signatures: list[tuple[tuple[Type, ...], Type |
             )
     if device:
         only = signatures[0] if len(signatures) == 1 else None
-        return DeviceFunction(source, LiveScope(fn), fn, only)
-    kernel = Kernel(source, LiveScope(fn), fn, [types_ for types_, _ in signatures])
-    for signature in kernel.signatures:
+        return DeviceFunction(source, LiveScope(fn), fn, only, options)
+    kernel = Kernel(source, LiveScope(fn), fn, [types_ for types_, _ in signatures], options)
+    for signature in kernel.explicit:
         kernel.compile(signature)  # as Numba: with a signature, errors show at the definition
     return kernel
 
@@ -428,6 +511,12 @@ def _normalise(given: Any, device: bool) -> list[tuple[tuple[Type, ...], Type | 
             )
         found.append((tuple(args), result))
     return found
+
+
+def _is_types(given: Any) -> bool:
+    from numba.core import types
+
+    return isinstance(given, (tuple, list)) and all(isinstance(t, types.Type) for t in given)
 
 
 def _literal(device: DeviceFunction, node: ast.expr) -> Any:

@@ -24,7 +24,10 @@ I64 = np.dtype(np.int64)
 class Root:
     """One allocation.  Host memory is shared until the first store, then copied (`dirty`)."""
 
-    __slots__ = ("buf", "bytewise", "copy_on_write", "count", "dirty", "init", "name", "space")
+    __slots__ = (
+        "__weakref__", "buf", "bytewise", "copy_on_write", "count", "dirty", "init", "name",
+        "space",
+    )  # fmt: skip
 
     def __init__(
         self,

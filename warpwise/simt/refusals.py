@@ -1,0 +1,62 @@
+"""Names of numba.cuda that the simulator does not have, each with what to use instead.
+
+`alternative` answers for a name on the host and in a kernel alike.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+_LINKING = (
+    "it links code that was compiled elsewhere, and the simulator runs Python: write the function "
+    "under @cuda.jit(device=True)"
+)
+_DRIVER = (
+    "it is a part of CUDA's driver: the simulator's memory is made with cuda.to_device and "
+    "cuda.device_array"
+)
+_PROCESSES = "other processes cannot see the simulator's memory: send array.copy_to_host()"
+_CACHE = "it only tells a GPU's cache what to keep: "
+
+#: Name -> the rest of a sentence that starts with "cuda.<name> is not in the simulator: ".
+ALTERNATIVES = {
+    **dict.fromkeys(
+        ("Archive", "CUSource", "Cubin", "Fatbin", "LTOIR", "LinkableCode", "Object", "PTXSource",
+         "declare_device"),
+        _LINKING,
+    ),
+    **dict.fromkeys(
+        ("BaseCUDAMemoryManager", "HostOnlyCUDAMemoryManager", "set_memory_manager",
+         "MappedMemory", "MemoryPointer", "PinnedMemory"),
+        _DRIVER,
+    ),
+    **dict.fromkeys(("GetIpcHandleMixin", "IpcHandle", "open_ipc_array"), _PROCESSES),
+    **dict.fromkeys(("ldca", "ldcg", "ldcs", "ldcv", "ldlu"), _CACHE + "write array[i]"),
+    **dict.fromkeys(("stcg", "stcs", "stwb", "stwt"), _CACHE + "write array[i] = value"),
+    "alias": "it is a name of Numba's own build",
+    "literal_unroll": "write the loop out, or loop over an array",
+    "libdevice": "use the functions of math, which compile to the same code",
+}  # fmt: skip
+
+_VECTOR = re.compile(
+    r"(u?(char|short|int|long|longlong)|float|double|u?int(8|16|32|64)x|float(32|64)x)[1234]"
+)
+
+
+def alternative(name: str) -> str:
+    """What to use instead of cuda.<name>: the rest of a sentence; empty for an unknown name."""
+    top = name.split(".")[0]
+    if top in ALTERNATIVES:
+        return ALTERNATIVES[top]
+    if _VECTOR.fullmatch(top):
+        return "use one variable for each component, or an array whose last axis has that size"
+    return ""
+
+
+def refuse(name: str) -> NoReturn:
+    """AttributeError for a name that the simulator's `cuda` does not have."""
+    instead = alternative(name)
+    if instead:
+        raise AttributeError(f"cuda.{name} is not in the simulator: {instead}.")
+    raise AttributeError(f"cuda has no {name}: check the spelling.")
