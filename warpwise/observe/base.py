@@ -32,7 +32,7 @@ class Quiet:
 
     def atomic(
         self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value, m: Mask,
-        name: str,
+        name: str, operands: tuple[Value, ...], old: Value,
     ) -> None: ...  # fmt: skip
 
     def allocate(self, run: Run, place: Any, arr: ArrayRef) -> None: ...
@@ -50,6 +50,8 @@ class Quiet:
     def grid_barrier(self, run: Run, site: int) -> None: ...
 
     def warp_barrier(self, run: Run, site: int, mask: Value, m: Mask) -> None: ...
+
+    def fence(self, run: Run, site: int, device: bool, m: Mask) -> None: ...
 
     def end(self, run: Run) -> None: ...
 

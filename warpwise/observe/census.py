@@ -61,7 +61,7 @@ class Census(Quiet):
 
     def atomic(
         self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value, m: Mask,
-        name: str,
+        name: str, operands: tuple[Value, ...], old: Value,
     ) -> None:  # fmt: skip
         # An atomic operation reads and writes.
         self.load(run, site, arr, index, at, m, None)

@@ -104,7 +104,7 @@ class Counters(Quiet):
 
     def atomic(
         self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value, m: Mask,
-        name: str,
+        name: str, operands: tuple[Value, ...], old: Value,
     ) -> None:  # fmt: skip
         self._access(run, site, "atomic", arr, at, m)
 

@@ -1,99 +1,49 @@
 """sanitize(): races, uninitialised reads, bad indices and barriers of one launch.
 
 Two accesses race when they touch one element, at least one writes, not both are atomic, and nothing
-orders the threads: no barrier of their block, no syncwarp of their warp.  Different blocks are
-ordered by nothing but the end of the launch.  Shuffles and votes order no memory.  Only the path
-that these inputs take is seen.
+orders the threads: no barrier of their block or grid, no syncwarp of their warp, no flag that is
+set by an atomic operation after a fence and read by one.  Shuffles and votes order no memory.  Only
+the path that these inputs take is seen.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from ..simt.errors import SimtError
-from ..simt.launch import Dim3, Run, unravel
-from ..simt.program import Site
+from ..simt.launch import Run
 from ..simt.storage import where_in_buffer
 from ..simt.values import ArrayRef, Mask, Root, Value
-from . import shadow
+from . import findings, shadow
+from .area import Area, bits_of, digest
 from .base import Quiet
+from .findings import Finding, Findings
+from .order import Order
 from .profiler import launch_of
 
 RECORDS = 512  # kinds of findings between pairs of places; more are not told apart
-HAZARDS = {shadow.RAW: "RAW", shadow.WAR: "WAR", shadow.WAW: "WAW"}
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One finding, in words and as data.
-
-    kind: "race" | "uninitialised" | the diagnosis of an error that stopped the launch | a note.
-    severity: "error", "warning" (within a warp), "info" (all write the same value).
-    hazard: "RAW", "WAR", "WAW" for races, else "".  line, other_line: of both accesses.
-    threads: (block, thread) of one or both parties.  count: how many accesses of this kind.
-    bytes: count times the element's size, as compute-sanitizer counts hazards.
-    """
-
-    kind: str
-    severity: str
-    text: str
-    line: int | None = None
-    other_line: int | None = None
-    hazard: str = ""
-    array: str = ""
-    space: str = ""
-    index: tuple[int, ...] = ()
-    threads: tuple[tuple[Dim3, Dim3], ...] = ()
-    count: int = 1
-    bytes: int = 0
-
-    def __str__(self) -> str:
-        return self.text
-
-
-class Findings(list[Finding]):
-    """A list of findings that shows itself as text and in a notebook."""
-
-    def __str__(self) -> str:
-        if not self:
-            return "no findings"
-        return "\n".join(f"{f.severity} ({f.count} times): {f.text}" for f in self)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        if not self:
-            return "<div>✓ no findings</div>"
-        return "".join(
-            f"<div style='margin:.4em 0'><b>{escape(f.severity)}</b> "
-            f"<span style='opacity:.6'>({f.count} times)</span>"
-            f"<pre style='margin:0;white-space:pre-wrap'>{escape(f.text)}</pre></div>"
-            for f in self
-        )
 
 
 class Sanitizer(Quiet):
-    """Keeps the shadow of every array that is written; `findings` after the run."""
+    """Keeps the shadow of every array that is written; `report` after the run."""
 
     label = "counted"
 
-    def __init__(self) -> None:
-        self.findings: list[Finding] = []
-        self._areas: dict[int, _Area] = {}
+    def begin(self, run: Run) -> None:
+        program = run.program
+        ops = {site.op for site in program.sites}
+        # Where more than barriers may order threads, somebody has to keep their clocks.
+        clocks = "fence" in ops or program.partial or (program.waits and "atomic" in ops)
+        self._order = Order() if clocks else None
+        self._pending: Any = shadow.NOTHING
+        self._why: dict[tuple[int, ...], str] = {}  # record -> what is wrong with its flag
+        self._areas: dict[int, Area] = {}
         self._records: Any = np.zeros((RECORDS, shadow.RECORD), np.int64)
         self._used = 0
         self._stored: dict[int, tuple[Root, Any]] = {}  # local arrays: which elements hold a value
-        self._roots: dict[int, tuple[ArrayRef, str]] = {}  # site -> array, for messages
-        self._arguments: set[int] = set()  # roots of the arguments
-        self._epochs: Any = np.zeros(1, np.int64)
-        self._warp_epochs: Any = np.zeros((1, 1), np.int64)
-        self._even = True  # all blocks have passed the same barriers
-
-    def begin(self, run: Run) -> None:
+        self._arrays: dict[int, ArrayRef] = {}  # by site, for messages
         self._arguments = {
             id(value.root) for value in run.arguments.values() if isinstance(value, ArrayRef)
         }
@@ -101,28 +51,31 @@ class Sanitizer(Quiet):
         # see when every store names a parameter; behind a view or a function, all are watched.
         stores = [
             site
-            for site in run.program.sites
+            for site in program.sites
             if site.op in ("store", "atomic") and site.space == "global"
         ]
         written = {site.array for site in stores}
-        plain = all(s.function == run.program.name and s.array in run.arguments for s in stores)
+        plain = all(s.function == program.name and s.array in run.arguments for s in stores)
         for name, value in run.arguments.items():
             if not isinstance(value, ArrayRef) or id(value.root) in self._areas:
                 continue
             if name in written or not plain or value.root.init is not None:
                 self._watch(run, value.root)
 
-    def _watch(self, run: Run, root: Root) -> _Area:
+    def _watch(self, run: Run, root: Root) -> Area:
         atomic = any(s.op == "atomic" and s.space == root.space for s in run.program.sites)
         size = root.count if root.space == "shared" else root.buf.size
-        area = self._areas[id(root)] = _Area(root, size, atomic)
+        area = self._areas[id(root)] = Area(root, size, atomic)
         return area
 
     def begin_chunk(self, run: Run) -> None:
         blocks, threads = run.lanes
-        self._epochs = np.zeros(blocks, np.int64)
-        self._warp_epochs = np.zeros((blocks, -(-threads // 32)), np.int64)
-        self._even = True
+        self._epochs: Any = np.zeros(blocks, np.int64)
+        self._warp_epochs: Any = np.zeros((blocks, -(-threads // 32)), np.int64)
+        self._even = True  # all blocks have passed the same barriers
+        if self._order is not None:
+            self._order.begin_chunk(blocks, threads, run.first_block)
+            self._pending = np.zeros((1 + 5 * blocks * threads, shadow.RECORD + 2), np.int64)
         self._areas = {k: a for k, a in self._areas.items() if a.root.space == "global"}
 
     def allocate(self, run: Run, place: Any, arr: ArrayRef) -> None:
@@ -148,9 +101,16 @@ class Sanitizer(Quiet):
 
     def atomic(
         self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value, m: Mask,
-        name: str,
+        name: str, operands: tuple[Value, ...], old: Value,
     ) -> None:  # fmt: skip
         self._access(run, site, arr, at, m, None, True, True)
+        if self._order is not None and arr.root.space != "local":
+            here = np.broadcast_to(m, run.lanes)
+            changed = here if name != "cas" else here & (old == operands[0])
+            self._order.atomic(
+                id(arr.root), arr.root.space == "shared", np.broadcast_to(at, run.lanes), here,
+                np.broadcast_to(changed, run.lanes), self._epochs,
+            )  # fmt: skip
 
     def _access(
         self, run: Run, site: int, arr: ArrayRef, at: Value, m: Mask, value: Any, writes: bool,
@@ -165,15 +125,16 @@ class Sanitizer(Quiet):
             area = self._watch(run, arr.root)
         if area is None:
             return
-        self._roots.setdefault(site, (arr, arr.root.space))
+        self._arrays.setdefault(site, arr)
         blocks, threads = run.lanes
         mask = np.broadcast_to(np.bool_(True) if m is True else m, (_height(m), threads))
-        bits = _bits(arr.root.buf.dtype, value)
+        bits = bits_of(arr.root.buf.dtype, value)
         bits = np.broadcast_to(bits, (_height(bits), threads))
         if arr.root.space == "shared":
-            if area.rows == 1 and max(_height(at), mask.shape[0]) == 1 and self._even:
+            alike = area.rows == 1 and max(_height(at), mask.shape[0]) == 1 and self._even
+            if alike and self._order is None:
                 rows = 1  # every block does the same: look at one
-                bits = _digest(bits)
+                bits = digest(bits)
             else:
                 area.expand(blocks, threads)
                 rows = blocks
@@ -181,12 +142,32 @@ class Sanitizer(Quiet):
         else:
             positions, per_block, rows = np.broadcast_to(at, (blocks, threads)), False, blocks
         weight = blocks if rows < blocks else 1
+        warp_epochs = self._warp_epochs if self._order is None else self._order.times
+        self._pending[:1] = 0
         self._used = shadow.access(
             area.shadow, area.atomics, area.values, area.init, np.ascontiguousarray(positions),
             mask, bits, run.first_block, per_block, weight, self._epochs[:rows],
-            self._warp_epochs[:rows], site, writes, atomic, self._records, self._used,
-            shadow.NOTHING,
+            warp_epochs[:rows], site, writes, atomic, self._records, self._used, self._pending,
         )  # fmt: skip
+        if self._order is not None:
+            for hazard in self._pending[1 : 1 + self._pending[0, 0]]:
+                self._judge(self._order, hazard)
+
+    def _judge(self, order: Order, hazard: Any) -> None:
+        """Note a hazard that no flag and no meeting of the warp orders."""
+        thread, other = int(hazard[shadow.THREAD]), int(hazard[shadow.OTHER_THREAD])
+        epoch, time = (int(v) for v in hazard[shadow.RECORD :])
+        if order.ordered(thread, other, epoch, time):
+            return
+        before = self._used
+        self._used = shadow.note(
+            self._records, before, *hazard[[shadow.KIND, shadow.SITE, shadow.OTHER]],
+            bool(hazard[shadow.SAME_WARP]), bool(hazard[shadow.SAME_VALUE]), thread, other,
+            int(hazard[shadow.AT]), 1,
+        )  # fmt: skip
+        if self._used > before and order.ordered(thread, other, epoch, time, fenced=False):
+            narrow = order.block_fences.get(other, 0) > time
+            self._why[_key(hazard)] = "scope" if narrow else "fence"
 
     def _local(self, run: Run, site: int, arr: ArrayRef, at: Value, m: Mask, writes: bool) -> None:
         """Local memory belongs to one thread: it can be uninitialised, never raced for."""
@@ -198,7 +179,7 @@ class Sanitizer(Quiet):
             return
         missing = chosen & ~stored[where]
         if missing.any():
-            self._roots.setdefault(site, (arr, "local"))
+            self._arrays.setdefault(site, arr)
             lane = int(np.argmax(missing))
             thread = run.first_block * run.threads_per_block + lane
             self._used = shadow.note(
@@ -215,17 +196,20 @@ class Sanitizer(Quiet):
         else:
             self._epochs += np.broadcast_to(m, run.lanes).any(axis=1)
             self._even = self._even and bool((self._epochs == self._epochs[0]).all())
+        if self._order is not None:
+            self._order.barrier(np.flatnonzero(np.broadcast_to(m, run.lanes).any(axis=1)))
 
     def grid_barrier(self, run: Run, site: int) -> None:
         """Orders everything before it against everything after it: forget who was where."""
         self._epochs += 1
         for area in self._areas.values():
             if area.root.space == "global":
-                area.shadow[:, :, ::4] = 0
-                area.atomics[:, :, ::4] = 0
+                area.forget()
 
     def warp_barrier(self, run: Run, site: int, mask: Value, m: Mask) -> None:
-        if m is True:
+        if self._order is not None:
+            self._meet(self._order, run, mask, m)
+        elif m is True:
             self._warp_epochs += 1
         else:
             here = np.broadcast_to(m, run.lanes)
@@ -233,161 +217,41 @@ class Sanitizer(Quiet):
             self._warp_epochs += np.add.reduceat(here, starts, axis=1) > 0
             self._even = self._even and bool((self._warp_epochs == self._warp_epochs[:1]).all())
 
+    def _meet(self, order: Order, run: Run, mask: Value, m: Mask) -> None:
+        """Lanes of a warp that call syncwarp with the same mask, and are named in it, meet."""
+        blocks, threads = run.lanes
+        here = np.broadcast_to(m, run.lanes)
+        masks = np.broadcast_to(mask, run.lanes)
+        lane = np.arange(threads)
+        for row in range(blocks):
+            called = here[row] & (masks[row] >> (lane % 32) & 1 == 1)
+            meetings = np.stack([lane // 32, masks[row]])[:, called]
+            for warp, named in np.unique(meetings, axis=1).T:
+                order.meet(row, lane[called & (lane // 32 == warp) & (masks[row] == named)])
+
+    def fence(self, run: Run, site: int, device: bool, m: Mask) -> None:
+        if self._order is not None:
+            self._order.fence(device, np.broadcast_to(m, run.lanes), self._epochs)
+
     # -- findings ----------------------------------------------------------------
 
     def report(self, run: Run) -> list[Finding]:
         """The findings so far, errors first, then by line."""
-        found = [self._finding(run, row) for row in self._records[: self._used]]
+        found = [
+            findings.of_record(run, row, self._arrays[int(row[shadow.SITE])],
+                               self._why.get(_key(row), ""))
+            for row in self._records[: self._used]
+        ]  # fmt: skip
         order = {"error": 0, "warning": 1, "info": 2}
         return sorted(found, key=lambda f: (order[f.severity], f.line or 0, f.other_line or 0))
 
-    def _finding(self, run: Run, row: Any) -> Finding:
-        kind, site, other = int(row[shadow.KIND]), int(row[shadow.SITE]), int(row[shadow.OTHER])
-        here = run.program.sites[site]
-        arr, space = self._roots[site]
-        count = int(row[shadow.COUNT])
-        thread = _who(run, int(row[shadow.THREAD]))
-        index = _index(arr, int(row[shadow.AT]), run)
-        facts: dict[str, Any] = {
-            "line": here.line, "array": here.array, "space": space, "index": index,
-            "count": count, "bytes": count * arr.root.buf.dtype.itemsize,
-        }  # fmt: skip
-        cell = f"{here.array}[{', '.join(map(str, index))}]"
-        if kind == shadow.UNINITIALISED:
-            text = (
-                f"{here.function}: {_name(thread, run)} reads {cell} before anything was stored "
-                f"there\n  line {here.line}:  {here.line_text}\n"
-                f"  {space.capitalize()} memory starts undefined, not zero. Store a value first"
-                + (", then a barrier." if space == "shared" else ".")
-            )
-            return Finding("uninitialised", "error", text, threads=(thread,), **facts)
-        where = run.program.sites[other]
-        second = _who(run, int(row[shadow.OTHER_THREAD]))
-        warp, same = bool(row[shadow.SAME_WARP]), bool(row[shadow.SAME_VALUE])
-        severity = "info" if same else ("warning" if warp else "error")
-        verb = {shadow.RAW: "reads", shadow.WAR: "writes", shadow.WAW: "writes"}[kind]
-        before = {shadow.RAW: "wrote", shadow.WAR: "read", shadow.WAW: "wrote"}[kind]
-        text = (
-            f"{here.function}: race on {cell}: {_name(thread, run)} {verb} it in line {here.line}, "
-            f"{_name(second, run)} {before} it in line {where.line}, and nothing orders them\n"
-            f"  line {here.line}:  {here.line_text}\n"
-            + (f"  line {where.line}:  {where.line_text}\n" if where.line != here.line else "")
-            + f"  {_advice(kind, here, where, thread, second, warp, same)}"
-        )
-        return Finding(
-            "race", severity, text, other_line=where.line, hazard=HAZARDS[kind],
-            threads=(thread, second), **facts,
-        )  # fmt: skip
 
-
-class _Area:
-    """The shadow of one allocation.  Shared memory starts with one row for all blocks: while every
-    block of the chunk does the same to it, looking at one is enough."""
-
-    def __init__(self, root: Root, elements: int, atomic: bool) -> None:
-        self.root = root  # keeps its id from being used again
-        self.rows = 1
-        self.shadow = shadow.fresh(1, elements)
-        self.atomics = shadow.fresh(1, elements if atomic else 0, shadow.ATOMIC_COLUMNS)
-        self.values = np.zeros((1, elements), np.int64)
-        if root.space == "shared":
-            self.init = np.zeros((1, elements), np.uint8)
-        elif root.init is not None:
-            self.init = root.init.astype(np.uint8).reshape(1, -1)
-        else:
-            self.init = np.ones((1, elements), np.uint8)
-
-    def expand(self, blocks: int, threads: int) -> None:
-        """Give each block a row of its own; what block 0 did, the others did with their threads."""
-        if self.rows == blocks:
-            return
-        shift = (np.arange(blocks, dtype=np.int32) * threads).reshape(blocks, 1, 1)
-        for name in ("shadow", "atomics"):
-            table = np.repeat(getattr(self, name), blocks, axis=0)
-            known = table[:, :, ::4]  # the threads
-            table[:, :, ::4] = np.where(known > 0, known + shift, 0)
-            setattr(self, name, table)
-        self.values = np.repeat(self.values, blocks, axis=0)
-        self.init = np.repeat(self.init, blocks, axis=0)
-        self.rows = blocks
+def _key(record: Any) -> tuple[int, ...]:
+    return tuple(record[: shadow.COUNT].tolist())
 
 
 def _height(value: Any) -> int:
     return value.shape[0] if getattr(value, "ndim", 0) == 2 else 1
-
-
-def _bits(dtype: Any, value: Any) -> Any:
-    """Stored values as integers, to tell whether two threads wrote the same."""
-    if value is None:
-        return np.zeros((1, 1), np.int64)
-    value = np.asarray(value, dtype)
-    if dtype.kind == "c":
-        value = value.real + 31 * value.imag
-    if value.dtype.kind == "f":
-        value = value.astype(np.float64).view(np.int64)
-    return np.atleast_2d(value.astype(np.int64))
-
-
-def _digest(bits: Any) -> Any:
-    """One number per thread that is equal when the values are equal in every block."""
-    if bits.shape[0] == 1:
-        return bits
-    weights = np.arange(bits.shape[0], dtype=np.int64) * np.int64(0x9E3779B97F4A7C1) | 1
-    return (bits * weights[:, None]).sum(axis=0, dtype=np.int64).reshape(1, -1)
-
-
-def _who(run: Run, thread: int) -> tuple[Dim3, Dim3]:
-    block, inside = divmod(thread, run.threads_per_block)
-    return unravel(block, run.grid), unravel(inside, run.block)
-
-
-def _short(dims: Dim3, extents: Dim3) -> str:
-    return str(dims[0]) if extents[1] * extents[2] == 1 else str(dims)
-
-
-def _name(who: tuple[Dim3, Dim3], run: Run) -> str:
-    thread = f"thread {_short(who[1], run.block)}"
-    if run.blocks == 1:
-        return thread
-    return f"{thread} of block {_short(who[0], run.grid)}"
-
-
-def _index(arr: ArrayRef, at: int, run: Run) -> tuple[int, ...]:
-    """The index that leads to a position, for arrays with constant strides."""
-    if arr.root.space == "local":
-        at //= run.lanes[0] * run.lanes[1]
-    rest = at - int(np.asarray(arr.offset).flat[0])
-    index = []
-    for stride in arr.strides:
-        step = int(stride)
-        index.append(rest // step if step else 0)
-        rest -= index[-1] * step
-    return tuple(index)
-
-
-def _advice(
-    kind: int, here: Site, where: Site, thread: tuple[Dim3, Dim3], second: tuple[Dim3, Dim3],
-    warp: bool, same: bool,
-) -> str:  # fmt: skip
-    if same:
-        return "Both write the same value, so the result is the same; let one thread write it."
-    if thread[0] != second[0]:
-        return (
-            "They are in different blocks: no barrier reaches both. Use an atomic operation, give "
-            "each its own element, or split the work into two launches."
-        )
-    if kind == shadow.WAW:
-        return (
-            "The last one wins, and nobody knows which. Give each its own element, or use atomics."
-        )
-    barrier = "cuda.syncwarp()" if warp else "cuda.syncthreads()"
-    if here.line == where.line:
-        return (
-            f"Read into a variable first, then {barrier}, then write: the two parts of this line "
-            "meet those of other threads."
-        )
-    lines = sorted((here.line, where.line))
-    return f"Put {barrier} on the way between lines {lines[0]} and {lines[1]}."
 
 
 def sanitize(launch: Any, *args: Any) -> Findings:

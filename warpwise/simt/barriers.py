@@ -61,6 +61,12 @@ def warp_barrier(run: Any, mask: Value, m: Mask, site: int) -> None:
         observer.warp_barrier(run, site, mask, m)
 
 
+def fence(run: Any, device: bool, m: Mask, site: int) -> None:
+    """cuda.threadfence() and its forms: here memory is always visible; observers need to know."""
+    for observer in run.observers:
+        observer.fence(run, site, device, m)
+
+
 def grid_barrier(run: Any, m: Mask, site: int) -> None:
     """cuda.cg.this_grid().sync(): every thread of the launch that still runs has to be here."""
     if m is not True:

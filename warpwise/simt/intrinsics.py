@@ -203,16 +203,28 @@ def _barrier_with(mode: str) -> Handler:
 def _syncwarp(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     expect(fl, node, args, "syncwarp", 0, 1)
     mask = args[0] if args else fl.number(node, 0xFFFFFFFF)
+    if not mask.known or int(mask.const) & 0xFFFFFFFF != 0xFFFFFFFF:
+        fl.program.partial = True
     code = fl.cast(mask, types.int64, node).code
     fl.emit(f"warp_barrier(rt, {code}, {fl.mask}, {fl.site(node, 'syncwarp', 'warp')})")
     return NOTHING
 
 
 def _nothing(name: str, *counts: int) -> Handler:
-    """Functions that change nothing here: fences (memory is always visible) and sleeping."""
+    """Functions that change nothing here, such as sleeping."""
 
     def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
         expect(fl, node, args, name, *counts)
+        return NOTHING
+
+    return lower
+
+
+def _fence(name: str) -> Handler:
+    def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+        expect(fl, node, args, name, 0)
+        site = fl.site(node, name, "fence")
+        fl.emit(f"fence(rt, {name != 'threadfence_block'}, {fl.mask}, {site})")
         return NOTHING
 
     return lower
@@ -389,9 +401,9 @@ SYMBOLS: dict[str, Handler] = {
     "const.array_like": _const_array,
     "syncthreads": _barrier, "syncthreads_count": _barrier_with("count"),
     "syncthreads_and": _barrier_with("and"), "syncthreads_or": _barrier_with("or"),
-    "cg.this_grid": _this_grid, "syncwarp": _syncwarp, "threadfence": _nothing("threadfence", 0),
-    "threadfence_block": _nothing("threadfence_block", 0),
-    "threadfence_system": _nothing("threadfence_system", 0), "nanosleep": _nothing("nanosleep", 1),
+    "cg.this_grid": _this_grid, "syncwarp": _syncwarp,
+    **{name: _fence(name) for name in ("threadfence", "threadfence_block", "threadfence_system")},
+    "nanosleep": _nothing("nanosleep", 1),
     "shfl_sync": _shuffle("idx"), "shfl_up_sync": _shuffle("up"),
     "shfl_down_sync": _shuffle("down"), "shfl_xor_sync": _shuffle("xor"),
     "all_sync": _vote("all"), "any_sync": _vote("any"), "eq_sync": _vote("eq"),

@@ -212,5 +212,5 @@ def atomic(
     result[chosen] = old
     if run.observers:
         for observer in run.observers:
-            observer.atomic(run, site, arr, index, at, m, name)
+            observer.atomic(run, site, arr, index, at, m, name, operands, result)
     return result if result.size > 1 else result.reshape(-1)[0]

@@ -41,6 +41,28 @@ def assigned_in(node: ast.AST) -> set[str]:
     return found
 
 
+def idle_in(loop: ast.While) -> set[str]:
+    """Names that a loop assigns and nothing in it depends on, such as a count of its turns."""
+    idle = assigned_in(loop)
+    while True:
+        harmless = {
+            id(n)
+            for s in ast.walk(loop)
+            if isinstance(s, (ast.Assign, ast.AugAssign))
+            and not any(isinstance(n, (ast.Call, ast.Subscript)) for n in ast.walk(s))
+            and assigned_in(s) <= idle
+            for n in ast.walk(s.value)
+        }
+        read = {
+            n.id
+            for n in ast.walk(loop)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and id(n) not in harmless
+        }
+        if not idle & read:
+            return idle
+        idle -= read
+
+
 def free_in(tree: Inner) -> set[str]:
     """Names that an inner function reads from outside."""
     bound = {*parameters_of(tree), *assigned_in(tree)}

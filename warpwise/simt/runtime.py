@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .barriers import barrier, barrier_vote, grid_barrier, warp_barrier
+from .barriers import barrier, barrier_vote, fence, grid_barrier, warp_barrier
 from .errors import LivelockError, UnsupportedError, at_line
 from .formats import BF16, FP16
 from .memory import atomic, load, store
@@ -44,9 +44,9 @@ from .warp import (
 
 __all__ = [
     "BF16", "FP16", "I64", "ArrayRef", "LaneRange", "Spin", "activemask", "any_lane", "assign",
-    "atomic", "ballot", "barrier", "barrier_vote", "both", "bound", "brev", "clz", "ffs", "fused",
-    "grid_barrier", "lanemask_lt", "load", "local_array", "match_all", "match_any", "minus",
-    "narrow", "pick", "popc", "row", "select", "shared_array", "shuffle", "split", "store",
+    "atomic", "ballot", "barrier", "barrier_vote", "both", "bound", "brev", "clz", "fence", "ffs",
+    "fused", "grid_barrier", "lanemask_lt", "load", "local_array", "match_all", "match_any",
+    "minus", "narrow", "pick", "popc", "row", "select", "shared_array", "shuffle", "split", "store",
     "transposed", "vote", "warp_barrier",
 ]  # fmt: skip
 

@@ -31,6 +31,7 @@ from .names import (
     assigned_once,
     count_names,
     has,
+    idle_in,
     may_leave,
     may_leave_body,
     names,
@@ -763,13 +764,18 @@ class Function(Expressions):
                 self.branch_site(node, mask, left)
                 self.emit(f"if {mask} is False: break")
 
+        known = len(self.program.sites)
         lines, loop = self.loop(node, mask, test)
+        self.program.waits |= bool(self.program.specialised) or any(
+            site.op in ("load", "atomic") for site in self.program.sites[known:]
+        )
         indent = "    " * (self.depth + 1)
         if loop.again:
             lines.append(f"{indent}{mask} = both({mask}, {loop.again})")
         if may_leave_body(node):
             lines.append(f"{indent}if {mask} is False: break")
-        changed = {v for (n, _), v in self.variables.items() if n in assigned_in(node)}
+        counted = assigned_in(node) - idle_in(node)
+        changed = {v for (n, _), v in self.variables.items() if n in counted}
         state = "".join(f"{name}, " for name in sorted(changed))
         lines.append(f"{indent}{spin}.tick(({state}{mask},))")
         self.emit("while True:")

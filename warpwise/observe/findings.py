@@ -1,0 +1,189 @@
+"""What the sanitizer found, in words: both threads, both lines, the cell, and what to write.
+
+Every text answers in this order: what happened where, the lines, why it is wrong and what mends it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from ..simt.launch import Dim3, Run, unravel
+from ..simt.program import Site
+from ..simt.values import ArrayRef
+from . import shadow
+
+HAZARDS = {shadow.RAW: "RAW", shadow.WAR: "WAR", shadow.WAW: "WAW"}
+Who = tuple[Dim3, Dim3]  # block and thread
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding, in words and as data.
+
+    kind: "race" | "uninitialised" | the diagnosis of an error that stopped the launch | a note.
+    severity: "error", "warning" (within a warp), "info" (all write the same value).
+    hazard: "RAW", "WAR", "WAW" for races, else "".  line, other_line: of both accesses.
+    threads: (block, thread) of one or both parties.  count: how many accesses of this kind.
+    bytes: count times the element's size, as compute-sanitizer counts hazards.
+    """
+
+    kind: str
+    severity: str
+    text: str
+    line: int | None = None
+    other_line: int | None = None
+    hazard: str = ""
+    array: str = ""
+    space: str = ""
+    index: tuple[int, ...] = ()
+    threads: tuple[tuple[Dim3, Dim3], ...] = ()
+    count: int = 1
+    bytes: int = 0
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Findings(list[Finding]):
+    """A list of findings that shows itself as text and in a notebook."""
+
+    def __str__(self) -> str:
+        if not self:
+            return "no findings"
+        return "\n".join(f"{f.severity} ({f.count} times): {f.text}" for f in self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<div>✓ no findings</div>"
+        return "".join(
+            f"<div style='margin:.4em 0'><b>{escape(f.severity)}</b> "
+            f"<span style='opacity:.6'>({f.count} times)</span>"
+            f"<pre style='margin:0;white-space:pre-wrap'>{escape(f.text)}</pre></div>"
+            for f in self
+        )
+
+
+def of_record(run: Run, row: Any, arr: ArrayRef, why: str) -> Finding:
+    """The finding of a record of the shadow; why: what is wrong with the flag between the two."""
+    kind, site, other = int(row[shadow.KIND]), int(row[shadow.SITE]), int(row[shadow.OTHER])
+    here = run.program.sites[site]
+    space = arr.root.space
+    count = int(row[shadow.COUNT])
+    thread = _who(run, int(row[shadow.THREAD]))
+    index = _index(arr, int(row[shadow.AT]), run)
+    facts: dict[str, Any] = {
+        "line": here.line, "array": here.array, "space": space, "index": index,
+        "count": count, "bytes": count * arr.root.buf.dtype.itemsize,
+    }  # fmt: skip
+    cell = f"{here.array}[{', '.join(map(str, index))}]"
+    if kind == shadow.UNINITIALISED:
+        text = (
+            f"{here.function}: {name(thread, run)} reads {cell} before anything was stored "
+            f"there\n  line {here.line}:  {here.line_text}\n"
+            f"  {space.capitalize()} memory starts undefined, not zero. Store a value first"
+            + (", then a barrier." if space == "shared" else ".")
+        )
+        return Finding("uninitialised", "error", text, threads=(thread,), **facts)
+    where = run.program.sites[other]
+    second = _who(run, int(row[shadow.OTHER_THREAD]))
+    warp, same = bool(row[shadow.SAME_WARP]), bool(row[shadow.SAME_VALUE])
+    severity = "info" if same else ("warning" if warp else "error")
+    verb = {shadow.RAW: "reads", shadow.WAR: "writes", shadow.WAW: "writes"}[kind]
+    before = {shadow.RAW: "wrote", shadow.WAR: "read", shadow.WAW: "wrote"}[kind]
+    text = (
+        f"{here.function}: race on {cell}: {name(thread, run)} {verb} it in line {here.line}, "
+        f"{name(second, run)} {before} it in line {where.line}, and nothing orders them\n"
+        f"  line {here.line}:  {here.line_text}\n"
+        + (f"  line {where.line}:  {where.line_text}\n" if where.line != here.line else "")
+        + f"  {_advice(run, kind, here, where, (thread, second), warp, same, why)}"
+    )
+    return Finding(
+        "race", severity, text, other_line=where.line, hazard=HAZARDS[kind],
+        threads=(thread, second), **facts,
+    )  # fmt: skip
+
+
+def _who(run: Run, thread: int) -> Who:
+    block, inside = divmod(thread, run.threads_per_block)
+    return unravel(block, run.grid), unravel(inside, run.block)
+
+
+def _short(dims: Dim3, extents: Dim3) -> str:
+    return str(dims[0]) if extents[1] * extents[2] == 1 else str(dims)
+
+
+def name(who: Who, run: Run) -> str:
+    """A thread as a sentence names it."""
+    thread = f"thread {_short(who[1], run.block)}"
+    if run.blocks == 1:
+        return thread
+    return f"{thread} of block {_short(who[0], run.grid)}"
+
+
+def _index(arr: ArrayRef, at: int, run: Run) -> tuple[int, ...]:
+    """The index that leads to a position, for arrays with constant strides."""
+    if arr.root.space == "local":
+        at //= run.lanes[0] * run.lanes[1]
+    rest = at - int(np.asarray(arr.offset).flat[0])
+    index = []
+    for stride in arr.strides:
+        step = int(stride)
+        index.append(rest // step if step else 0)
+        rest -= index[-1] * step
+    return tuple(index)
+
+
+def _advice(
+    run: Run, kind: int, here: Site, where: Site, threads: tuple[Who, Who], warp: bool, same: bool,
+    why: str,
+) -> str:  # fmt: skip
+    if why == "fence":
+        return (
+            "An atomic operation on a flag or lock lies between them, but atomic operations order "
+            f"no other memory. Call cuda.threadfence() after line {where.line} and before the "
+            "operation that sets the flag or gives the lock back."
+        )
+    if why == "scope":
+        return (
+            "cuda.threadfence_block() makes stores visible to the threads of the same block only. "
+            "For a thread of another block write cuda.threadfence()."
+        )
+    if same:
+        return "Both write the same value, so the result is the same; let one thread write it."
+    if "atomic" in (here.op, where.op):
+        plain = here if where.op == "atomic" else where
+        return (
+            f"Line {plain.line} is a plain access, and an atomic operation protects only against "
+            "other atomic ones. Make both atomic (cuda.atomic.add(array, index, 0) reads), or let "
+            "a barrier or the end of the launch lie between them."
+        )
+    if threads[0][0] != threads[1][0]:
+        text = (
+            "They are in different blocks: no barrier reaches both. Use an atomic operation, give "
+            "each its own element, or split the work into two launches."
+        )
+        flags = sorted({site.line for site in run.program.sites if site.op == "atomic"})
+        if flags and not any(site.op == "fence" for site in run.program.sites):
+            text += (
+                f" If line {flags[0]} sets a flag or counts for the other block, call "
+                f"cuda.threadfence() between it and line {where.line}."
+            )
+        return text
+    if kind == shadow.WAW:
+        return (
+            "The last one wins, and nobody knows which. Give each its own element, or use atomics."
+        )
+    barrier = "cuda.syncwarp()" if warp else "cuda.syncthreads()"
+    if here.line == where.line:
+        return (
+            f"Read into a variable first, then {barrier}, then write: the two parts of this line "
+            "meet those of other threads."
+        )
+    lines = sorted((here.line, where.line))
+    return f"Put {barrier} on the way between lines {lines[0]} and {lines[1]}."

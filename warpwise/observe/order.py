@@ -1,0 +1,187 @@
+"""Happens-before of single threads: what flags, locks and partial warps order.
+
+A barrier orders a whole block, and the shadow knows that by counting.  This is for the rest:
+
+    release   write data, cuda.threadfence(), then an atomic operation on a flag
+    acquire   an atomic operation on that flag, then read the data
+
+An atomic operation hands over what its thread knew at its last fence; without a fence it orders
+nothing.  threadfence_block() serves the threads of its own block only.  Source: PTX ISA, memory
+consistency model; the acquiring fence is not asked for, as CUDA's own samples leave it out.
+
+Glossary
+    time      of a thread: its fences, atomic operations and meetings of its warp so far
+    clock     what a thread knows of others: accesses of thread t before times[t], of block b before
+              its barrier number epochs[b]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Clock:
+    """Immutable and shared."""
+
+    epochs: dict[int, int]
+    times: dict[int, int]
+
+
+NOTHING = Clock({}, {})
+
+
+def _larger(a: dict[int, int], b: dict[int, int]) -> dict[int, int]:
+    if len(a) < len(b):
+        a, b = b, a
+    news = {k: v for k, v in b.items() if v > a.get(k, 0)}
+    return {**a, **news} if news else a
+
+
+def join(a: Clock, b: Clock) -> Clock:
+    """What both know together; one of the two themselves when that is all."""
+    if a is b or b is NOTHING:
+        return a
+    if a is NOTHING:
+        return b
+    epochs, times = _larger(a.epochs, b.epochs), _larger(a.times, b.times)
+    for known in (a, b):
+        if known.epochs is epochs and known.times is times:
+            return known
+    return Clock(epochs, times)
+
+
+@dataclass
+class _Cell:
+    """What the last atomic operations on an element hand over."""
+
+    device: Clock = NOTHING
+    block: dict[int, Clock] = field(default_factory=dict)  # to threads of that block only
+    unfenced: Clock = NOTHING  # what they would hand over if no fence were needed
+
+
+class _Fences:
+    """Per lane, what it knew at its last fence."""
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.clock = np.full(shape, NOTHING, object)
+        self.time = np.zeros(shape, np.int64)  # 0: no fence of its own since the last barrier
+        self.epoch = np.zeros(shape, np.int64)
+
+
+class Order:
+    """The clocks of the threads of a chunk, and of every flag of the launch."""
+
+    def __init__(self) -> None:
+        self._cells: dict[tuple[int, int, int], _Cell] = {}
+        self.block_fences: dict[int, int] = {}  # thread -> time of its last threadfence_block
+
+    def begin_chunk(self, blocks: int, threads: int, first_block: int) -> None:
+        """No lane knows anything of others; flags in global memory stay."""
+        shape = blocks, threads
+        self.first = first_block
+        self.threads = threads
+        self.times = np.ones(shape, np.int64)
+        self.known = np.full(shape, NOTHING, object)
+        self.unfenced = np.full(shape, NOTHING, object)
+        self._device, self._block = _Fences(shape), _Fences(shape)
+        self._cells = {key: cell for key, cell in self._cells.items() if key[1] < 0}
+
+    def fence(self, device: bool, here: Any, epochs: Any) -> None:
+        """The lanes of `here` call threadfence() or threadfence_block()."""
+        self.times[here] += 1
+        rows = np.nonzero(here)[0]
+        for fences in (self._device, self._block) if device else (self._block,):
+            fences.clock[here] = self.known[here]
+            fences.time[here] = self.times[here]
+            fences.epoch[here] = epochs[rows]
+        if not device:
+            for row, t in zip(*np.nonzero(here), strict=True):
+                self.block_fences[self._thread(row, t)] = int(self.times[row, t])
+
+    def _thread(self, row: int, t: int) -> int:
+        return int((self.first + row) * self.threads + t)
+
+    def _at_fence(self, fences: _Fences, row: int, t: int) -> Clock:
+        clock: Clock = fences.clock[row, t]
+        if fences.time[row, t]:
+            mine = {self._thread(row, t): int(fences.time[row, t])}
+            clock = join(clock, Clock({self.first + row: int(fences.epoch[row, t])}, mine))
+        return clock
+
+    def atomic(
+        self, root: int, shared: bool, at: Any, here: Any, changed: Any, epochs: Any
+    ) -> None:
+        """Atomic operations of the lanes of `here` on elements `at`, one lane after the other."""
+        self.times[here] += 1
+        for row, t in zip(*(part.tolist() for part in np.nonzero(here)), strict=True):
+            block = self.first + row
+            key = root, block if shared else -1, int(at[row, t])
+            cell = self._cells.get(key)
+            if cell is None:
+                cell = self._cells[key] = _Cell()
+            known = join(self.known[row, t], cell.device)
+            self.known[row, t] = join(known, cell.block.get(block, NOTHING))
+            self.unfenced[row, t] = join(self.unfenced[row, t], cell.unfenced)
+            if not changed[row, t]:
+                continue
+            cell.device = join(cell.device, self._at_fence(self._device, row, t))
+            near = self._at_fence(self._block, row, t)
+            if near is not NOTHING:
+                cell.block[block] = join(cell.block.get(block, NOTHING), near)
+            now = Clock({block: int(epochs[row])}, {self._thread(row, t): int(self.times[row, t])})
+            cell.unfenced = join(join(cell.unfenced, self.unfenced[row, t]), now)
+
+    def meet(self, row: int, lanes: Any) -> None:
+        """The lanes of a row meet (syncwarp): each knows what any of them knew and did."""
+        self.times[row, lanes] += 1
+        did = {self._thread(row, t): int(self.times[row, t]) for t in lanes.tolist()}
+        for clocks in (self.known, self.unfenced):
+            clocks[row, lanes] = join(_together(clocks[row, lanes]), Clock({}, did))
+        self._share_fences(row, lanes)
+
+    def barrier(self, rows: Any) -> None:
+        """All threads of these rows meet; what they did themselves is counted in epochs."""
+        for row in rows.tolist():
+            lanes = np.arange(self.threads)
+            own = self._thread(row, 0)
+            for clocks in (self.known, self.unfenced):
+                clock = _together(clocks[row])
+                if clock.times:
+                    others = {
+                        t: v for t, v in clock.times.items() if not own <= t < own + self.threads
+                    }
+                    clock = Clock(clock.epochs, others) if clock.epochs or others else NOTHING
+                clocks[row] = clock
+            self._share_fences(row, lanes)
+
+    def _share_fences(self, row: int, lanes: Any) -> None:
+        """Whoever meets a thread after its fence may set the flag in its place."""
+        for fences in (self._device, self._block):
+            if fences.time[row, lanes].any():
+                fences.clock[row, lanes] = _together(
+                    [self._at_fence(fences, row, t) for t in lanes.tolist()]
+                )
+                fences.time[row, lanes] = 0
+            else:
+                fences.clock[row, lanes] = _together(fences.clock[row, lanes])
+
+    def ordered(self, thread: int, other: int, epoch: int, time: int, fenced: bool = True) -> bool:
+        """Whether an access of `other`, in its epoch and at its time, comes before what `thread`
+        does now.  fenced=False: if no fence were needed."""
+        row, t = divmod(thread, self.threads)
+        clock: Clock = (self.known if fenced else self.unfenced)[row - self.first, t]
+        return (
+            clock.times.get(other, 0) > time or clock.epochs.get(other // self.threads, 0) > epoch
+        )
+
+
+def _together(clocks: Any) -> Clock:
+    found = {id(clock): clock for clock in clocks}
+    joined = NOTHING
+    for clock in found.values():
+        joined = join(joined, clock)
+    return joined
