@@ -1,0 +1,207 @@
+"""Roofline, Little's law and the modelled interval, against published figures."""
+
+from __future__ import annotations
+
+import pytest
+
+from warpwise.hardware import (
+    Op,
+    TimelineError,
+    Work,
+    attainable,
+    bound,
+    bound_by,
+    ceilings,
+    device,
+    in_flight,
+    intensity,
+    occupancy,
+    ridge,
+    timeline,
+)
+from warpwise.hardware.latency import throughput, warps_needed
+
+
+def test_saxpy_on_an_h100_is_bound_by_memory() -> None:
+    """2^28 float32: 3.22 GB in 0.96 ms; 2/12 operations a byte, and the ridge is at 20."""
+    n = 2**28
+    assert intensity(2 * n, 12 * n) == pytest.approx(1 / 6)
+    assert ridge("H100") == pytest.approx(20)
+    assert bound_by("H100", 1 / 6) == "DRAM"
+    assert attainable("H100", 1 / 6) == pytest.approx(0.558, abs=1e-3)
+    work = Work({"fp32": 2 * n}, 12 * n, 12 * n, 12 * n / 32, blocks=n // 256)
+    got = bound(work, "H100")
+    assert got.low_ms == pytest.approx(0.96, abs=0.01)
+    assert got.limiter.name == "DRAM" and got.low_ms < got.high_ms
+    assert got.label == "modelled" and len(got.assumptions) >= 4
+
+
+def test_each_roof_is_work_over_rate() -> None:
+    """3072^3 is 57.98 GFLOP and 113 MB at least; each over its own roof."""
+    n = 3072
+    flops, unique = 2 * n**3, 3 * 4 * n * n
+    assert flops == pytest.approx(57.98e9, rel=1e-4)
+    work = Work({"fp32": flops}, unique, unique, unique / 32, blocks=9216)
+    roofs = {roof.name: roof for roof in bound(work, "RTX 3090").roofs}
+    assert roofs["fp32"].low_ms == pytest.approx(flops / 35.6e9, rel=1e-6)
+    assert roofs["DRAM"].low_ms == pytest.approx(unique / 936e6, rel=1e-6)
+
+
+def test_every_ceiling_has_a_source() -> None:
+    """Peaks, shared memory, L2 where known, DRAM."""
+    names = [ceiling.name for ceiling in ceilings("A100")]
+    assert {"fp64", "fp32", "tf32", "fp16", "shared memory", "L2", "DRAM"} <= set(names)
+    assert "L2" not in [ceiling.name for ceiling in ceilings("RTX 4090")]
+    assert all(ceiling.source for ceiling in ceilings("A100"))
+    with pytest.raises(ValueError, match="no roof 'fp8'"):
+        ridge("A100", "fp8")
+
+
+def test_bytes_in_flight() -> None:
+    """Little's law with Luo's latencies: A100-40 466 cycles, 514 KB, 37 warps of 128 bytes; H100
+    479 cycles at 1980 MHz (at the table's 1830 it is 8 % more)."""
+    a100 = in_flight("A100 40GB", latency_cycles=466)
+    assert a100.nbytes == pytest.approx(514e3, rel=0.002)
+    assert a100.warps_per_sm == pytest.approx(37, abs=0.3)
+    h100 = in_flight("H100", latency_cycles=479 * 1830 / 1980)
+    assert h100.nbytes == pytest.approx(810e3, rel=0.002)
+    assert h100.warps_per_sm == pytest.approx(48, abs=0.3)
+    assert in_flight("H100", 16, latency_cycles=479 * 1830 / 1980).warps_per_sm == pytest.approx(
+        12, abs=0.1
+    )
+    with pytest.raises(ValueError, match="no DRAM latency of L4"):
+        in_flight("L4")
+
+
+def test_volkovs_maxwell_figures() -> None:
+    """Arithmetic latency 6 at 4 a cycle: 24 warps; the cusp is where both pipes are full."""
+    assert warps_needed(4, 6) == 24
+    full = throughput(64, 0, 368, 6, 0.0815, 4)
+    assert full == pytest.approx(0.0815)
+    assert throughput(10, 49, 368, 6, 0.0815, 4) == pytest.approx(10 / (368 + 49 * 6))
+
+
+# What each rung of the public GEMM ladder does per output element and step of k, in a grid of
+# 4096^2 outputs: (sectors of global loads, shared wavefronts), both per 32 multiply-adds.
+#   1 naive: a column of A (32 sectors) and one element of B       2 coalesced: 1 and 4 sectors
+#   3 tile of 32: a row and a column of the tile, 8 sectors every 32 steps
+#   4 1-D block tile 64 x 64 x 8, 8 results a thread: 9 shared loads for 8 results
+#   5 2-D block tile 128 x 128 x 8, 8 x 8 results: 16 shared loads for 64
+#   6 the same with 128-bit loads: 4 loads of 4 wavefronts for A and B
+# Source of the kernels and times: siboehm/SGEMM_CUDA (A6000, 4096^2).
+LADDER = (
+    ("naive", 309.0, 33, 0), ("coalesced", 1986.5, 5, 0), ("shared tile", 2980.3, 8 / 32, 2),
+    ("1-D block tile", 8474.7, 2 * 8 / 64, 9 / 8),
+    ("2-D block tile", 15971.7, 2 * 4 / 128, 16 / 64),
+)  # fmt: skip
+
+
+def test_the_gemm_ladder_is_ordered_as_measured() -> None:
+    """Each published rung is faster than the one before, and so is its modelled interval."""
+    n = 4096
+    middles = []
+    for name, _, sectors, wavefronts in LADDER:
+        steps = n**3 / 32
+        work = Work({"fp32": 2 * n**3}, 3 * 4 * n * n, 4 * n * n * 2 * n / 32, sectors * steps,
+                    wavefronts * steps, blocks=n * n // 1024)  # fmt: skip
+        middles.append((bound(work, "RTX 3090").middle_ms, name))
+    assert [name for _, name in sorted(middles, reverse=True)] == [row[0] for row in LADDER]
+    gflops = [row[1] for row in LADDER]
+    assert gflops == sorted(gflops)
+
+
+def test_the_transpose_ladder_is_ordered_as_measured() -> None:
+    """NVIDIA's blog (Harris 2013): copy and padded tile beat the tile with conflicts, which beats
+    the naive one."""
+    n = 1024
+    warps, nbytes = n * n / 32, 8 * n * n
+    ladder = {"copy": (8, 0), "padded": (8, 2), "tiled": (8, 1 + 32), "naive": (4 + 32, 0)}
+    got = {
+        name: bound(
+            Work({}, nbytes, nbytes, sectors * warps, wavefronts * warps, blocks=1024), "A100"
+        ).middle_ms
+        for name, (sectors, wavefronts) in ladder.items()
+    }
+    assert got["copy"] <= got["padded"] < got["tiled"] < got["naive"]
+
+
+def test_a_part_empty_last_wave_costs() -> None:
+    """1057 blocks on an H100 take up to twice as long as 1056."""
+    fits = occupancy("H100", 256, 32)
+    full = bound(Work({"fp32": 1e12}, 1, 1, 1, blocks=1056), "H100", fits)
+    more = bound(Work({"fp32": 1e12}, 1, 1, 1, blocks=1057), "H100", fits)
+    assert more.high_ms / full.high_ms == pytest.approx(2, rel=0.01)
+    assert any("last wave" in text for text in more.assumptions)
+
+
+def test_a_small_grid_leaves_sms_idle() -> None:
+    """One block uses one SM's arithmetic."""
+    one = bound(Work({"fp32": 1e9}, 1, 1, 1, blocks=1), "A100")
+    many = bound(Work({"fp32": 1e9}, 1, 1, 1, blocks=108), "A100")
+    assert one.roofs[0].low_ms == pytest.approx(108 * many.roofs[0].low_ms)
+
+
+def test_the_interval_reads_as_text() -> None:
+    """Device, limiter, roofs and assumptions."""
+    text = str(bound(Work({"fp32": 2e9}, 1e9, 1e9, 1e9 / 32, blocks=1000), "A100"))
+    assert "A100" in text and "bound by DRAM" in text and "assumes" in text and "modelled" in text
+
+
+def test_copies_overlap_kernels_in_streams() -> None:
+    """Three stages of 1 ms over 4 chunks: 12 ms one after the other, 6 ms in a pipeline."""
+
+    def chunks(streams: int) -> list[Op]:
+        return [Op(f"{kind}{i}", kind, i % streams, 1.0)
+                for i in range(4) for kind in ("h2d", "kernel", "d2h")]  # fmt: skip
+
+    assert timeline(chunks(1), launch_us=0).makespan_ms == 12
+    overlapped = timeline(chunks(4), launch_us=0)
+    assert overlapped.makespan_ms == 6
+    assert overlapped.busy_ms("compute") == 4
+    assert overlapped.exposed_copy_ms == 2
+
+
+def test_copies_take_the_buss_time() -> None:
+    """1 GB over PCIe 4 x16 at 31 GB/s: 32.3 ms."""
+    got = timeline([Op("in", "h2d", nbytes=1e9)], "A100", launch_us=0)
+    assert got.makespan_ms == pytest.approx(1000 / 31)
+
+
+def test_pageable_copies_overlap_nothing() -> None:
+    """A copy out of pageable memory waits for the device and holds the host."""
+    ops = [Op("k", "kernel", 0, 2.0), Op("in", "h2d", 1, 1.0, pageable=True)]
+    assert timeline(ops, launch_us=0).makespan_ms == 3
+    pinned = [ops[0], Op("in", "h2d", 1, 1.0)]
+    assert timeline(pinned, launch_us=0).makespan_ms == 2
+
+
+def test_many_small_kernels_are_bound_by_launches() -> None:
+    """1000 kernels of 1 us at 5 us a launch take 5 ms; a graph launches them at once."""
+    ops = [Op(f"k{i}", "kernel", 0, 0.001) for i in range(1000)]
+    assert timeline(ops, launch_us=5).makespan_ms == pytest.approx(5.001)
+    assert timeline(ops, launch_us=5, graph=True).makespan_ms == pytest.approx(1.005)
+
+
+def test_events_order_streams() -> None:
+    """An operation waits for the events it names."""
+    ops = [Op("a", "h2d", 0, 1.0), Op("b", "kernel", 1, 1.0, after=("a",))]
+    assert timeline(ops, launch_us=0).makespan_ms == 2
+
+
+@pytest.mark.parametrize(("ops", "said"), [
+    ([Op("a", "warp", 0, 1.0)], "no kind of operation"),
+    ([Op("a", "kernel", 0, 1.0, after=("z",))], "waits for 'z'"),
+    ([Op("a", "kernel")], "has no time"),
+    ([Op("a", "kernel", 0, -1.0)], "time runs forward"),
+    ([Op("a", "kernel", 0, 1.0), Op("a", "kernel", 0, 1.0)], "two operations"),
+])  # fmt: skip
+def test_impossible_timelines_get_a_sentence(ops: list[Op], said: str) -> None:
+    """Unknown kinds, events that never come, missing and negative times, names used twice."""
+    with pytest.raises(TimelineError, match=said):
+        timeline(ops)
+
+
+def test_an_idle_device_has_no_makespan() -> None:
+    """Nothing to do takes no time."""
+    assert timeline([]).makespan_ms == 0
+    assert device("A100").name == "A100 80GB"

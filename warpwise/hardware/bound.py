@@ -1,0 +1,162 @@
+"""How long a launch takes at best and at worst, from what it does: an interval, not a figure.
+
+Each roof is a pipe and the work that has to go through it.  The lower end lets everything overlap
+and every cache be perfect; the upper end takes the roofs one after the other, without caches.  A
+measured time below the lower end is an error of the measurement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .devices import Device, device
+from .occupancy import Occupancy
+
+#: Microseconds from the host's call to the kernel's start.
+#: Sources: 2.6 at least (makslevental/persistent_kernel, driver 510); 3 as usual (NVIDIA developer
+#: forum, thread 233645); 4 to 6 through the runtime (pegainfer, RTX 5070 Ti, CUDA 13, 2026).
+LAUNCH_US = (2.6, 6.0)
+
+#: Sectors of 32 bytes that one SM's L1 delivers a clock: 128 bytes.
+#: Source: Nsight Compute Profiling Guide, memory tables (a wavefront moves at most 128 bytes).
+SECTORS_A_CLOCK = 4
+
+#: Warp instructions one SM issues a clock: four schedulers.  Source: CUDA Programming Guide.
+ISSUES_A_CLOCK = 4
+
+#: Share of the DRAM's rated bandwidth that streaming kernels reach, at most as seen.
+#: Source: Best Practices Guide, V100: about 790 of 900 GB/s.
+DRAM_SHARE = 0.88
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a launch does, in numbers that counters give.
+
+    flops               by peak: {"fp32": ..., "fp64": ..., "fp16": ...}; an FMA is two
+    unique_bytes        global memory touched, each 32-byte sector once: what a perfect cache moves
+    unique_bytes_block  each sector once per block: what a perfect L1 asks of L2
+    sectors             32-byte sectors of all requests: what L1 asks of L2 without any hit
+    shared_wavefronts   passes of shared memory, bank conflicts included
+    issues              warp instructions
+    blocks              of the grid
+    """
+
+    flops: Mapping[str, float]
+    unique_bytes: float
+    unique_bytes_block: float
+    sectors: float
+    shared_wavefronts: float = 0
+    issues: float = 0
+    blocks: int = 1
+
+
+@dataclass(frozen=True)
+class Roof:
+    """Milliseconds that one pipe needs, at best and at worst, and the arithmetic in words."""
+
+    name: str
+    low_ms: float
+    high_ms: float
+    how: str
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Milliseconds between which the launch should take.  Label: modelled."""
+
+    device: str
+    low_ms: float
+    high_ms: float
+    roofs: tuple[Roof, ...]
+    assumptions: tuple[str, ...] = field(repr=False)
+    label: str = "modelled"
+
+    @property
+    def limiter(self) -> Roof:
+        """The roof that sets the lower end."""
+        return max(self.roofs, key=lambda roof: roof.low_ms)
+
+    @property
+    def middle_ms(self) -> float:
+        """Geometric mean of the ends: for ordering kernels, not for quoting."""
+        return (self.low_ms * self.high_ms) ** 0.5
+
+    def __str__(self) -> str:
+        limiter = self.limiter
+        rows = [
+            f"{self.low_ms:.3g} to {self.high_ms:.3g} ms on {self.device}   ({self.label})",
+            f"  bound by {limiter.name}: {limiter.how}",
+        ]
+        rows += [
+            f"  {roof.name:<15}{roof.low_ms:>10.3g} to {roof.high_ms:.3g} ms   {roof.how}"
+            for roof in self.roofs if roof.high_ms
+        ]  # fmt: skip
+        return "\n".join([*rows, *(f"  assumes {text}" for text in self.assumptions)])
+
+
+def bound(work: Work, where: str | Device, fits: Occupancy | None = None) -> Bound:
+    """The interval for one launch on one device.
+
+    fits  the kernel's occupancy, for the tail of the last wave; without it, full use of every SM
+    """
+    gpu = device(where)
+    sms = min(gpu.sms.value, max(1, work.blocks))  # a small grid leaves SMs idle
+    clocks_a_ms = sms * gpu.clock_mhz.value * 1000
+    moved = 32 * work.sectors
+    roofs = []
+    for kind, flops in work.flops.items():
+        if not flops:
+            continue
+        name = kind if kind in gpu.peaks else "fp32"
+        ms = flops / (gpu.peak(name) * 1e9) * gpu.sms.value / sms
+        roofs.append(Roof(name, ms, ms, f"{_big(flops)} operations at {gpu.peak(name):g} TFLOP/s"))
+    roofs.append(Roof(
+        "DRAM", _ms(work.unique_bytes, gpu.dram_gbs.value),
+        _ms(moved, gpu.dram_gbs.value * DRAM_SHARE),
+        f"{_big(work.unique_bytes)}B once, or {_big(moved)}B uncached, at "
+        f"{gpu.dram_gbs.value:g} GB/s",
+    ))  # fmt: skip
+    if gpu.l2_gbs is not None:
+        roofs.append(Roof(
+            "L2", _ms(work.unique_bytes_block, gpu.l2_gbs.value), _ms(moved, gpu.l2_gbs.value),
+            f"{_big(work.unique_bytes_block)}B once a block, or {_big(moved)}B, at "
+            f"{gpu.l2_gbs.value:g} GB/s",
+        ))  # fmt: skip
+    passes = work.sectors / SECTORS_A_CLOCK + work.shared_wavefronts
+    roofs.append(Roof(
+        "load/store", passes / clocks_a_ms, passes / clocks_a_ms,
+        f"{_big(work.sectors)} sectors at {SECTORS_A_CLOCK} a clock and "
+        f"{_big(work.shared_wavefronts)} shared wavefronts on {sms:g} SMs",
+    ))  # fmt: skip
+    if work.issues:
+        ms = work.issues / ISSUES_A_CLOCK / clocks_a_ms
+        roofs.append(Roof("issue", ms, ms, f"{_big(work.issues)} warp instructions"))
+    tail = fits.tail_efficiency(work.blocks, int(gpu.sms.value)) if fits and fits.fits else 1.0
+    low = max(roof.low_ms for roof in roofs) + LAUNCH_US[0] / 1000
+    high = sum(roof.high_ms for roof in roofs) / max(tail, 1e-9) + LAUNCH_US[1] / 1000
+    return Bound(gpu.name, low, high, tuple(roofs), _assumptions(gpu, tail))
+
+
+def _assumptions(gpu: Device, tail: float) -> tuple[str, ...]:
+    return (
+        f"the clock of the table, {gpu.clock_mhz.value:g} MHz, all the time",
+        "at best: caches never miss twice, and all pipes work at once",
+        f"at worst: no cache, one pipe after the other, {DRAM_SHARE:.0%} of DRAM's rate",
+        f"{LAUNCH_US[0]:g} to {LAUNCH_US[1]:g} us to launch",
+        *(() if gpu.l2_gbs else ("no L2 roof: no source gives its bandwidth",)),
+        *((f"a last wave that is part empty: {tail:.0%} of the block slots are used",)
+          if tail < 1 else ()),
+    )  # fmt: skip
+
+
+def _ms(nbytes: float, gb_per_second: float) -> float:
+    return nbytes / (gb_per_second * 1e6)
+
+
+def _big(number: float) -> str:
+    for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.3g} {letter}"
+    return f"{number:.3g} "
