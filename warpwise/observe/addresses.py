@@ -21,89 +21,11 @@ BANKS = 32
 
 
 @numba.njit(cache=True, nogil=True)
-def sectors(at: Any, mask: Any, itemsize: int, seen: Any, seen_by_block: Any, out: Any) -> None:
-    """Add up requests, lanes, sectors, ideal sectors and 128-byte lines of a global access.
-
-    at: (rows, threads) int64, element positions from a 256-byte aligned base.
-    mask: (rows or 1, threads) bool.  seen: (sectors,) uint8, set for every sector touched.
-    seen_by_block: (rows or 0, sectors) uint8, the same for each row.
-    out: int64, [requests, lanes, sectors, ideal, lines, -].
-    """
-    rows, threads = at.shape
-    mask_rows = mask.shape[0]
-    found = np.empty(64, np.int64)
-    elements = np.empty(32, np.int64)
-    for row in range(rows):
-        m = row if mask_rows > 1 else 0
-        for start in range(0, threads, 32):
-            lanes = 0
-            count = 0
-            distinct = 0
-            highest = np.int64(-1)
-            for t in range(start, min(start + 32, threads)):
-                if not mask[m, t]:
-                    continue
-                lanes += 1
-                a = at[row, t]
-                known = False
-                if distinct and a <= highest:  # ascending addresses need no search
-                    for k in range(distinct - 1, -1, -1):
-                        if elements[k] == a:
-                            known = True
-                            break
-                if a > highest:
-                    highest = a
-                if not known:
-                    elements[distinct] = a
-                    distinct += 1
-                first = a * itemsize // SECTOR
-                last = (a * itemsize + itemsize - 1) // SECTOR
-                for sector in range(first, last + 1):
-                    known = False
-                    for k in range(count - 1, -1, -1):
-                        if found[k] == sector:
-                            known = True
-                            break
-                    if not known:
-                        found[count] = sector
-                        count += 1
-                        seen[sector] = 1
-                        if seen_by_block.shape[0] > 0:
-                            seen_by_block[row, sector] = 1
-            if lanes:
-                out[0] += 1
-                out[1] += lanes
-                out[2] += count
-                out[3] += (distinct * itemsize + SECTOR - 1) // SECTOR
-                out[4] += _lines(found, count)
-
-
-@numba.njit(cache=True, nogil=True)
-def _lines(found: Any, count: int) -> int:
-    """Distinct lines of 128 bytes among distinct sectors."""
-    lines = 0
-    highest = np.int64(-1)
-    for k in range(count):
-        line = found[k] // 4
-        known = False
-        if line <= highest:
-            for j in range(k - 1, -1, -1):
-                if found[j] // 4 == line:
-                    known = True
-                    break
-        else:
-            highest = line
-        if not known:
-            lines += 1
-    return lines
-
-
-@numba.njit(cache=True, nogil=True)
 def local_sectors(at: Any, mask: Any, itemsize: int, out: Any) -> None:
     """Add up requests, lanes, sectors and ideal sectors of a local-memory access.
 
     Local memory is interleaved by 4-byte words: word w of lane l lies beside word w of lane l + 1,
-    so that eight lanes with one index share a sector.  out: as in `sectors`.
+    so that eight lanes with one index share a sector.  out: as in `touched`.
     Source: CUDA C++ Programming Guide, device memory accesses, local memory.
     """
     rows, threads = at.shape
@@ -228,7 +150,7 @@ def wavefronts(at: Any, mask: Any, itemsize: int, out: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def collisions(at: Any, mask: Any, itemsize: int, seen: Any, seen_by_block: Any, out: Any) -> None:
+def collisions(at: Any, mask: Any, itemsize: int, out: Any) -> None:
     """Add up requests, lanes, sectors and transactions of an atomic access to global memory.
 
     Transactions of a warp: per 32-byte sector, how many lanes hit its most wanted address.
@@ -266,9 +188,6 @@ def collisions(at: Any, mask: Any, itemsize: int, seen: Any, seen_by_block: Any,
                     j = count
                     found[j], most[j] = sector, 0
                     count += 1
-                    seen[sector] = 1
-                    if seen_by_block.shape[0] > 0:
-                        seen_by_block[row, sector] = 1
                 most[j] = max(most[j], lanes_on[k])
                 out[5] = max(out[5], lanes_on[k])
             if lanes:
@@ -289,24 +208,26 @@ def bank_queues(at: Any, mask: Any, itemsize: int, out: Any) -> None:
     rows, threads = at.shape
     mask_rows = mask.shape[0]
     size = 32 // max(1, itemsize // 4)
+    queue, queued = np.empty((BANKS, 32), np.int64), np.empty(BANKS, np.int64)
     for row in range(rows):
         m = row if mask_rows > 1 else 0
         for start in range(0, threads, 32):
             lanes = 0
             for begin in range(start, start + 32, size):
                 longest = 0
+                queued[:] = 0
                 for t in range(begin, min(begin + size, threads)):
                     if not mask[m, t]:
                         continue
                     lanes += 1
-                    word = at[row, t] * itemsize // 4
-                    queue, same = 0, 0
-                    for u in range(begin, t + 1):
-                        if mask[m, u]:
-                            other = at[row, u] * itemsize // 4
-                            queue += other % BANKS == word % BANKS
-                            same += at[row, u] == at[row, t]
-                    longest = max(longest, queue)
+                    bank = at[row, t] * itemsize // 4 % BANKS
+                    k = queued[bank]
+                    queue[bank, k] = at[row, t]
+                    queued[bank] = k + 1
+                    longest = max(longest, k + 1)
+                    same = 1
+                    for j in range(k):
+                        same += queue[bank, j] == at[row, t]
                     out[5] = max(out[5], same)
                 out[3] += longest
             if lanes:
@@ -317,8 +238,5 @@ def bank_queues(at: Any, mask: Any, itemsize: int, out: Any) -> None:
 def warm() -> None:
     """Compile the loops, so that the first profile starts fast."""
     at, mask, out = np.zeros((1, 32), np.int64), np.ones((1, 32), bool), np.zeros(6, np.int64)
-    seen, by_block = np.zeros(4, np.uint8), np.zeros((0, 4), np.uint8)
-    for count in (sectors, collisions):
-        count(at, mask, 4, seen, by_block, out)
-    for count in (wavefronts, local_sectors, bank_queues):
+    for count in (collisions, wavefronts, local_sectors, bank_queues):
         count(at, mask, 4, out)

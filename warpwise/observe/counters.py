@@ -13,14 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from ..simt.indices import SMALL
 from ..simt.launch import Run
 from ..simt.values import ArrayRef, Mask, Value
 from . import addresses
 from .base import Quiet
 from .metrics import Branches
+from .touched import Touched
 
-#: At most this many (block, sector) marks at a time; larger arrays are run in smaller chunks.
-MARKS = 1 << 26
+#: Bytes to mark which sectors each block touched; very large arrays are run in smaller chunks.
+MARKS = 1 << 25
+REMEMBERED = 256  # accesses to shared memory whose counts are kept for the next time
 
 
 @dataclass
@@ -75,18 +78,18 @@ class Counters(Quiet):
         self._here = 0  # warps of the chunk
         self._all = 0  # instructions that all of them issued
         self._slots: Any = np.zeros((1, 1), np.int64)  # ... and each of them beyond that
-        self._marks: dict[int, _Marks] = {}
+        self._touched: dict[int, Touched] = {}  # by root
+        self._repeats: dict[Any, _Repeat] = {}
         self._last_mask: tuple[Any, tuple[int, int]] = (None, (0, 0))
 
     def begin(self, run: Run) -> None:
         self.segments = np.zeros((len(run.program.segments), 3), np.int64)
-        total = 1
+        self._touched = {}
         for name, value in run.arguments.items():
-            if isinstance(value, ArrayRef) and id(value.root) not in self._marks:
-                marks = _Marks(name, value)
-                self._marks[id(value.root)] = marks
-                total += marks.count
-        run.chunk_blocks = max(1, min(run.chunk_blocks, MARKS // total))
+            if isinstance(value, ArrayRef):
+                self._touched.setdefault(id(value.root), Touched(name, value.root.buf.nbytes))
+        row = sum(touched.row_bytes for touched in self._touched.values())
+        run.chunk_blocks = max(1, min(run.chunk_blocks, MARKS // max(row, 1)))
 
     # -- memory ----------------------------------------------------------------
 
@@ -110,27 +113,56 @@ class Counters(Quiet):
 
     def _access(self, run: Run, site: int, op: str, arr: ArrayRef, at: Value, m: Mask) -> None:
         place = self.places.get(site)
-        positions, mask, times = _rows(run, at, m)
         if place is None:
             where = run.program.sites[site]
+            positions, mask, _ = _rows(run, at, m)
             itemsize = arr.root.buf.dtype.itemsize
             pattern = describe(positions[0], mask[0], itemsize, where.array, arr.root.space)
             place = self.places[site] = Place(
                 where.function, where.line, where.array, op, arr.root.space, itemsize, pattern
             )
-        counts = np.zeros(6, np.int64)
-        if place.space == "local":
-            addresses.local_sectors(positions, mask, place.itemsize, counts)
-        elif place.space == "shared":
-            count = addresses.bank_queues if op == "atomic" else addresses.wavefronts
-            count(positions, mask, place.itemsize, counts)
-        else:
-            marks = self._marks.get(id(arr.root))
-            if marks is None:  # a constant or a global device array: no argument owns it
-                marks = self._marks[id(arr.root)] = _Marks(arr.name, arr)
-            count = addresses.collisions if op == "atomic" else addresses.sectors
-            count(positions, mask, place.itemsize, marks.seen, marks.table(run, times), counts)
-        place.add(counts, times)
+        if place.space in ("global", "const"):
+            self._global(run, place, arr, at, m)
+            return
+        # Bank conflicts depend on the lanes' part of the position alone when elements fill words.
+        lanes = run.lane_part if place.itemsize % 4 == 0 else at
+        key = (site, id(lanes), id(m))
+        repeat = self._repeats.get(key)
+        if repeat is None:
+            counts = np.zeros(6, np.int64)
+            positions, mask, times = _rows(run, at, m)
+            if place.space == "local":
+                addresses.local_sectors(positions, mask, place.itemsize, counts)
+            elif op == "atomic":
+                addresses.bank_queues(positions, mask, place.itemsize, counts)
+            else:
+                addresses.wavefronts(positions, mask, place.itemsize, counts)
+            counts[:5] *= times
+            if positions.size > SMALL:  # a pattern that seldom comes again
+                place.add(counts, 1)
+                return
+            if len(self._repeats) >= REMEMBERED:
+                self._add_repeats()
+            repeat = self._repeats[key] = _Repeat(place, counts, (lanes, m))
+        repeat.times += 1
+
+    def _add_repeats(self) -> None:
+        for repeat in self._repeats.values():
+            repeat.place.add(repeat.counts, repeat.times)
+        self._repeats.clear()
+
+    def _global(self, run: Run, place: Place, arr: ArrayRef, at: Value, m: Mask) -> None:
+        touched = self._touched.get(id(arr.root))
+        if touched is None:  # a constant or a global device array: no argument owns it
+            touched = self._touched[id(arr.root)] = Touched(arr.name, arr.root.buf.nbytes)
+            touched.root = arr.root
+        positions, mask, times = _rows(run, at, m)
+        counts = touched.access(positions, mask, place.itemsize, run.lanes[0])
+        if place.op == "atomic":
+            counts = np.zeros(6, np.int64)
+            addresses.collisions(positions, mask, place.itemsize, counts)
+            counts[:5] *= times
+        place.add(counts, 1)
 
     # -- control flow ------------------------------------------------------------
 
@@ -186,44 +218,25 @@ class Counters(Quiet):
     def end_chunk(self, run: Run) -> None:
         self._last_mask = (None, (0, 0))
         self.busiest_warp = max(self.busiest_warp, int(self._slots.max()) + self._all)
-        for marks in self._marks.values():
-            marks.end_chunk(run)
+        self._add_repeats()
+        for touched in self._touched.values():
+            touched.end_chunk()
 
     def end(self, run: Run) -> None:
-        for marks in self._marks.values():
-            if marks.seen.any():
-                self.unique[marks.name] = int(marks.seen.sum())
-                self.unique_per_block[marks.name] = marks.per_block
+        for touched in self._touched.values():
+            if touched.per_block:
+                self.unique[touched.name] = touched.unique
+                self.unique_per_block[touched.name] = touched.per_block
 
 
-class _Marks:
-    """Which sectors of one array were touched: by the launch, and by each block of the chunk."""
+@dataclass
+class _Repeat:
+    """The counts of an access, and how often it came again; holds what its key names."""
 
-    def __init__(self, name: str, ref: ArrayRef) -> None:
-        self.name = name
-        self.count = ref.root.buf.nbytes // addresses.SECTOR + 2
-        self.seen: Any = np.zeros(self.count, np.uint8)
-        self.per_block = 0
-        self._rows: Any = None
-        self._common: Any = None
-
-    def table(self, run: Run, times: int) -> Any:
-        """Marks by block; one shared row when all blocks touch the same."""
-        if times > 1:
-            if self._common is None:
-                self._common = np.zeros((1, self.count), np.uint8)
-            return self._common
-        if self._rows is None:
-            self._rows = np.zeros((run.lanes[0], self.count), np.uint8)
-        return self._rows
-
-    def end_chunk(self, run: Run) -> None:
-        if self._rows is not None:
-            rows = self._rows if self._common is None else self._rows | self._common
-            self.per_block += int(np.count_nonzero(rows))
-        elif self._common is not None:
-            self.per_block += int(np.count_nonzero(self._common)) * run.lanes[0]
-        self._rows = self._common = None
+    place: Place
+    counts: Any
+    held: Any
+    times: int = 0
 
 
 def describe(at: Any, mask: Any, itemsize: int, array: str, space: str) -> str:

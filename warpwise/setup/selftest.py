@@ -44,10 +44,10 @@ def main() -> int:
 
 def warm() -> None:
     """Compiles what the simulator keeps compiled, so that the first lab does not wait for it."""
-    from warpwise.observe import addresses, shadow
+    from warpwise.observe import addresses, shadow, touched
     from warpwise.simt import atomics
 
-    for module in (atomics, addresses, shadow):
+    for module in (atomics, addresses, shadow, touched):
         module.warm()
 
 

@@ -108,6 +108,7 @@ class Run:
         self.allocations: dict[Any, Any] = {}  # shared arrays of the chunk
         self.local: dict[Any, Any] = {}  # local arrays of the lanes that run together
         self.indices = Indices()
+        self.lane_part: Value = None  # of the position observers are told: the part by lane
         self._faults: dict[int, _Fault] = {}
         self._raised: dict[int, tuple[int, int]] = {}
         self._printed = 0

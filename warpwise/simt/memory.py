@@ -117,6 +117,7 @@ def load(run: Run, arr: ArrayRef, index: tuple[Value, ...], m: Mask, site: int) 
         got = (buf[base:] if base else buf).take(lanes)  # take() copies
     if run.observers:
         at = summed(base, lanes)
+        run.lane_part = lanes
         for observer in run.observers:
             observer.load(run, site, arr, index, at, m, got)
     return got
@@ -147,6 +148,7 @@ def store(
     if before is not None and not np.array_equal(before, buf, equal_nan=buf.dtype.kind in "fc"):
         run.memory_changed = True
     if run.observers:
+        run.lane_part = lanes
         for observer in run.observers:
             observer.store(run, site, arr, index, at, m, value)
 
@@ -211,6 +213,7 @@ def atomic(
     result = np.zeros(lanes, buf.dtype)
     result[chosen] = old
     if run.observers:
+        run.lane_part = by_lane
         for observer in run.observers:
             observer.atomic(run, site, arr, index, at, m, name, operands, result)
     return result if result.size > 1 else result.reshape(-1)[0]

@@ -1,0 +1,189 @@
+"""Which sectors of an array were touched: by the launch, and by each block of the chunk.
+
+Glossary
+    word    64 sectors in a row; a bit for each that a block has touched
+    pattern the addresses of a block, seen from its first: most blocks have their neighbour's
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from .addresses import SECTOR
+
+#: Places in the vector of counts.
+REQUESTS, LANES, SECTORS, IDEAL, LINES, WORST, PER_BLOCK, WARPS = range(8)
+STAMP, STARTS = range(2)  # columns of the stamps
+STAMPS = 2**31 - 2**20  # one call takes fewer than 2**20
+
+
+@numba.njit(cache=True, nogil=True)
+def access(
+    at: Any, mask: Any, itemsize: int, stamps: Any, line_stamps: Any, bits: Any, span: Any,
+    out: Any,
+) -> None:  # fmt: skip
+    """Add up requests, lanes, sectors, ideal sectors and 128-byte lines of all blocks.
+
+    at: (blocks or 1, threads) int64, element positions from a 256-byte aligned base.
+    mask: (blocks or 1, threads) bool.
+    stamps: (sectors, 2) int32: for each sector the last warp that wanted it, and the bytes at which
+    its elements start; line_stamps: (lines,) int32, the last warp that wanted a line.
+    bits: (blocks, words) int64, the sectors each block has touched; span: (blocks, 2) int64, the
+    first and last of its words that are not zero.  out: int64, see the places above.
+
+    Most kernels' blocks do the same at another place: a block whose addresses are the last one's,
+    a whole number of sectors further, needs no new count.
+    """
+    rows, threads = at.shape
+    mask_rows = mask.shape[0]
+    blocks = bits.shape[0]
+    stamp = out[WARPS]
+    most = (itemsize + SECTOR - 2) // SECTOR + 1  # sectors of an element
+    listed = np.empty(threads * most, np.int64)  # the sectors of each warp, one after another
+    ends = np.empty(threads // 32 + 1, np.int64)
+    lines_at = np.empty(4, np.int64)  # lines, by where in a line the sectors start; -1 not known
+    like = -1  # the block that `listed` and the counts are of
+    n = lanes = ideal = requests = warp = 0
+    for block in range(blocks):
+        row = block if rows > 1 else 0
+        m = block if mask_rows > 1 else 0
+        same = like >= 0
+        shift = np.int64(0)
+        if same and rows > 1:
+            shift = at[row, 0] - at[like, 0]
+            apart = np.int64(0)
+            for t in range(threads):
+                apart |= at[row, t] - at[like, t] - shift
+            same = apart == 0 and shift * itemsize % SECTOR == 0
+        if same and mask_rows > 1:
+            unlike = False
+            for t in range(threads):
+                unlike |= mask[m, t] != mask[like, t]
+            same = not unlike
+        if not same:
+            like, shift = block, np.int64(0)
+            n = lanes = ideal = requests = warp = 0
+            lines_at[:] = -1
+            for first_lane in range(0, threads, 32):
+                distinct = 0
+                active = 0
+                stamp += 1
+                for t in range(first_lane, min(first_lane + 32, threads)):
+                    if not mask[m, t]:
+                        continue
+                    active += 1
+                    start_byte = at[row, t] * itemsize
+                    first = start_byte >> 5
+                    last = (start_byte + itemsize - 1) >> 5
+                    for sector in range(first, last + 1):
+                        if stamps[sector, STAMP] != stamp:
+                            stamps[sector, STAMP] = stamp
+                            stamps[sector, STARTS] = 0
+                            listed[n] = sector
+                            n += 1
+                    bit = 1 << (start_byte & 31)
+                    if not stamps[first, STARTS] & bit:
+                        stamps[first, STARTS] |= bit
+                        distinct += 1
+                ends[warp] = n
+                warp += 1
+                if active:
+                    requests += 1
+                    lanes += active
+                    ideal += (distinct * itemsize + SECTOR - 1) // SECTOR
+        out[REQUESTS] += requests
+        out[LANES] += lanes
+        out[SECTORS] += n
+        out[IDEAL] += ideal
+        moved = shift * itemsize // SECTOR
+        if lines_at[moved & 3] < 0:
+            lines_at[moved & 3] = 0
+            k = 0
+            for w in range(warp):
+                stamp += 1
+                while k < ends[w]:
+                    line = (listed[k] + moved) >> 2
+                    if line_stamps[line] != stamp:
+                        line_stamps[line] = stamp
+                        lines_at[moved & 3] += 1
+                    k += 1
+        out[LINES] += lines_at[moved & 3]
+        low, high = span[block, 0], span[block, 1]
+        for k in range(n):
+            sector = listed[k] + moved
+            word = sector >> 6
+            before = bits[block, word]
+            after = before | (np.int64(1) << (sector & 63))
+            bits[block, word] = after
+            out[PER_BLOCK] += before != after
+            low, high = min(low, word), max(high, word)
+        span[block, 0], span[block, 1] = low, high
+    out[WARPS] = stamp
+
+
+@numba.njit(cache=True, nogil=True)
+def _collect(bits: Any, span: Any, seen: Any) -> None:
+    """Add what the blocks have touched to what the launch has, and forget it."""
+    for block in range(bits.shape[0]):
+        for word in range(span[block, 0], span[block, 1] + 1):
+            seen[word] |= bits[block, word]
+            bits[block, word] = 0
+        span[block, 0], span[block, 1] = bits.shape[1], -1
+
+
+class Touched:
+    """The sectors of one array: `unique` over the launch, `per_block` summed over its blocks."""
+
+    def __init__(self, name: str, nbytes: int) -> None:
+        self.name = name
+        self.per_block = 0
+        self.root: Any = None  # keeps the id of a root that no argument holds
+        self._seen: Any = np.zeros((nbytes // SECTOR + 2) // 64 + 1, np.int64)
+        self._stamps: Any = np.zeros((nbytes // SECTOR + 2, 2), np.int32)
+        self._line_stamps: Any = np.zeros(nbytes // 128 + 2, np.int32)
+        self._bits: Any = np.zeros((0, self._seen.size), np.int64)
+        self._span: Any = None
+        self._counts: Any = np.zeros(8, np.int64)
+
+    @property
+    def row_bytes(self) -> int:
+        """What one block of a chunk takes."""
+        return int(self._bits.shape[1]) * 8
+
+    @property
+    def unique(self) -> int:
+        return int(np.bitwise_count(self._seen.view(np.uint64)).sum())
+
+    def access(self, at: Any, mask: Any, itemsize: int, blocks: int) -> Any:
+        """Count one access of all blocks of the chunk; six counts, see `addresses`."""
+        counts = self._counts
+        counts[:WARPS] = 0
+        if counts[WARPS] > STAMPS:
+            counts[WARPS] = 0
+            self._stamps.fill(0)
+            self._line_stamps.fill(0)
+        if self._bits.shape[0] != blocks:
+            words = self._bits.shape[1]
+            self._bits = np.zeros((blocks, words), np.int64)
+            self._span = np.tile(np.array([words, -1]), (blocks, 1))
+        access(
+            at, mask, itemsize, self._stamps, self._line_stamps, self._bits, self._span,
+            counts,
+        )  # fmt: skip
+        self.per_block += int(counts[PER_BLOCK])
+        return counts[:PER_BLOCK]
+
+    def end_chunk(self) -> None:
+        """The next blocks have touched nothing yet."""
+        if self._span is not None:
+            _collect(self._bits, self._span, self._seen)
+
+
+def warm() -> None:
+    """Compile the loops, so that the first profile starts fast."""
+    touched = Touched("", 0)
+    touched.access(np.zeros((1, 32), np.int64), np.ones((1, 32), bool), 4, 1)
+    touched.end_chunk()
