@@ -10,9 +10,9 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from numba.core import types
+from numba.core import types as _types
 
-from . import typing
+from . import typing as _typing
 from .allocation import (
     ManagedNDArray,
     MappedNDArray,
@@ -102,6 +102,9 @@ NUMBER_TYPES = frozenset(
     uint32 uint64 uint8 uintc uintp ulong ulonglong ushort""".split()  # noqa: SIM905
 )
 
+#: Functions and objects of Numba's that need no driver; `install` has changed what they build on.
+NUMBAS_OWN = ("guvectorize", "runtime", "vectorize")
+
 warpsize = 32
 for _name in DEVICE_NAMES:
     if "." not in _name and _name != "warpsize":
@@ -114,13 +117,16 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     if name == "bfloat16":
-        return typing.numba_type(BFLOAT16)
+        return _typing.numba_type(BFLOAT16)
     if name in NUMBER_TYPES:
-        return getattr(types, name)
+        return getattr(_types, name)
     if not alternative(name):
         from numba import cuda
 
+        if name in NUMBAS_OWN:
+            return getattr(cuda, name)
+
         found = getattr(cuda, name, None)
-        if isinstance(found, (types.Type, ModuleType, int, str, tuple, type)):
+        if isinstance(found, (_types.Type, ModuleType, int, str, tuple, type)):
             return found
     refuse(name)

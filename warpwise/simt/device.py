@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, NoReturn
 
-from . import streams
-from .device_memory import Memory, MemoryInfo, memory_info, undefined
+from . import device_memory, streams
+from .device_memory import Memory, MemoryInfo
 
 #: Attribute -> value.  Source: CUDA C++ Programming Guide, "Technical Specifications per Compute
 #: Capability", column 8.0; the number of multiprocessors is that of the A100.
@@ -106,13 +106,13 @@ class Context:
 
     def get_memory_info(self) -> MemoryInfo:
         """(free, total) in bytes: of this machine's memory, in which the device's lies."""
-        return memory_info()
+        return device_memory.memory_info()
 
     def memalloc(self, bytesize: int) -> Memory:
         """Device memory of so many bytes."""
         import numpy as np
 
-        return Memory(undefined(bytesize, np.dtype(np.uint8)), 0, bytesize)
+        return Memory(device_memory.undefined(bytesize, np.dtype(np.uint8)), 0, bytesize)
 
     def create_stream(self) -> streams.Stream:
         """A new stream."""

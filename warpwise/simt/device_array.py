@@ -105,10 +105,9 @@ class DeviceNDArray:
 
     @property
     def gpu_data(self) -> Memory:
-        """The memory of its elements."""
-        low = sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True) if s < 0)
+        """The memory of its elements, from the first one on."""
         at = address_of(self._view) - address_of(self._root.buf) if self.size else 0
-        return Memory(self._root, at + (low if self.size else 0), self.alloc_size)
+        return Memory(self._root, at, self.alloc_size)
 
     @property
     def device_ctypes_pointer(self) -> Any:

@@ -21,6 +21,7 @@ from .device_array import DeviceNDArray
 from .errors import SimtError, TypingError, UnsupportedError, at_line
 from .functions import UnresolvedError
 from .program import MISSING, STATIC, Lines, Note, Program, Site, Val, Var, describe
+from .refusals import alternative
 from .rounding import narrow
 from .source import Scope, Source
 from .symbols import Symbol, as_symbol, is_cuda_module
@@ -624,6 +625,12 @@ class Expressions:
             try:
                 return self.of_symbol(getattr(owner, node.attr))
             except AttributeError as error:
+                if instead := alternative(owner.name):
+                    self.fail(
+                        UnsupportedError, node,
+                        f"cuda.{owner.name}.{node.attr} is not in the simulator",
+                        instead[0].upper() + instead[1:] + ".",
+                    )  # fmt: skip
                 self.fail(TypingError, node, str(error))
         if isinstance(owner, (ModuleType, type)):
             if is_cuda_module(owner):
@@ -631,6 +638,9 @@ class Expressions:
 
                 if node.attr in DEVICE_NAMES:
                     return self.of_symbol(Symbol(node.attr))
+                if instead := alternative(node.attr):
+                    self.fail(UnsupportedError, node, f"cuda.{node.attr} is not in the simulator",
+                              instead[0].upper() + instead[1:] + ".")  # fmt: skip
             try:
                 return self.of_object(node, getattr(owner, node.attr))
             except AttributeError:

@@ -214,11 +214,12 @@ class Overload:
             nvjitlink.get_info_log(link, buf)
         finally:
             nvjitlink.destroy(link)
-        # The last report is the kernel's, for example
-        #   info    : used 11 registers, used 1 barriers, 0 stack, 256 bytes smem, 464 bytes cmem[0]
-        found = [line for line in buf.decode().splitlines() if "registers" in line][-1]
-        report = {unit: int(n) for n, unit in re.findall(r"(\d+) (?:bytes )?([\w\[\]]+)", found)}
-        return report
+        # The last two lines are about the program and the kernel, for example
+        #   info : 16 bytes gmem, 800 bytes cmem[3]
+        #   info : used 11 registers, used 1 barriers, 0 stack, 256 bytes smem, 464 bytes cmem[0]
+        lines = [line for line in buf.decode().splitlines() if re.match(r"info .*\d", line)]
+        found = re.findall(r"(\d+) (?:bytes )?([\w\[\]]+)", " ".join(lines))
+        return {unit: int(number) for number, unit in found}
 
     @property
     def regs_per_thread(self) -> int:

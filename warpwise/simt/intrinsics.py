@@ -16,6 +16,7 @@ from numba.core import types
 from . import typed, typing
 from .errors import LaunchError, TypingError, UnsupportedError
 from .program import Val, describe
+from .refusals import alternative
 from .symbols import Symbol
 from .typing import ArrayType, TupleType, Type
 
@@ -42,10 +43,9 @@ def lower_symbol(fl: Expressions, node: ast.Call, symbol: Symbol) -> Val:
     name = symbol.name
     handler = SYMBOLS.get(name)
     if handler is None:
-        fl.fail(
-            UnsupportedError, node, f"cuda.{name} is not supported by the simulator",
-            "Nothing was run.",
-        )  # fmt: skip
+        instead = alternative(name) or "nothing was run"
+        fl.fail(UnsupportedError, node, f"cuda.{name} is not in the simulator",
+                instead[0].upper() + instead[1:] + ".")  # fmt: skip
     args = [fl.expression(arg) for arg in node.args]
     named = KEYWORDS.get(name, ())
     given = {k.arg: fl.expression(k.value) for k in node.keywords}

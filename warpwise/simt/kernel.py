@@ -29,6 +29,7 @@ from .names import parameters_of
 from .program import Note, Program, Val
 from .source import LiveScope, Scope, Source, TextScope, functions_in, source_of
 from .statements import Function
+from .streams import check_stream
 from .typing import STATIC, ArrayType, Type
 
 ORDERS = ("lockstep", "warp-serial")
@@ -178,13 +179,15 @@ class Kernel(Inspectable):
         if not isinstance(config, tuple) or not 2 <= len(config) <= 4:
             raise LaunchError(
                 f"{self.name}[...] takes the number of blocks and the threads of a block: "
-                f"{self.name}[blocks, threads](...)."
+                f"{self.name}[blocks, threads](...). A stream and the bytes of dynamic shared "
+                "memory may follow."
             )
         return self.configure(*config)
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Launch:
         """The same as kernel[griddim, blockdim, stream, sharedmem]."""
         try:
+            check_stream(stream)
             return Launch(self, griddim, blockdim, sharedmem)
         except LaunchError as error:
             raise LaunchError(f"{self.name}: {error}") from None
@@ -384,6 +387,8 @@ class Launch:
         self.kernel = kernel
         self.grid, self.block = configuration(grid, block)
         self.sharedmem = shared_bytes(sharedmem)
+        #: Functions of (kernel, launch) that are called before each launch.
+        self.pre_launch_callbacks: list[Callable[[Kernel, Launch], Any]] = []
 
     def __call__(self, *args: Any, **named: Any) -> None:
         if named:
@@ -391,6 +396,8 @@ class Launch:
                 f"{self.kernel.name}: the arguments of a launch are given by position, in the "
                 f"order ({', '.join(self.kernel.parameters)})."
             )
+        for callback in self.pre_launch_callbacks:
+            callback(self.kernel, self)
         try:
             run = self.kernel.run(self.grid, self.block, args, sharedmem=self.sharedmem)
         except SimtError as error:

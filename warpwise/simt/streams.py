@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .errors import LaunchError
+
 LEGACY, PER_THREAD = 1, 2  # the handles that CUDA gives its two default streams
 _handles = itertools.count(0x1000)
 
@@ -82,6 +84,18 @@ def per_thread_default_stream() -> Stream:
 def external_stream(ptr: int) -> Stream:
     """A stream that another library made; `ptr` is its handle."""
     return Stream(int(ptr), external=True)
+
+
+def check_stream(value: Any) -> None:
+    """LaunchError for what is no stream, in a launch configuration."""
+    if value is None or hasattr(value, "__cuda_stream__") or (isinstance(value, int) and not value):
+        return
+    hint = (
+        f" Dynamic shared memory is the fourth: kernel[blocks, threads, 0, {value}]."
+        if isinstance(value, int) and not isinstance(value, bool)
+        else " Use cuda.stream(), or 0 for the default stream."
+    )
+    raise LaunchError(f"the third part of the configuration is a stream, got {value!r}.{hint}")
 
 
 class Event:

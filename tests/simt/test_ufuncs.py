@@ -1,0 +1,75 @@
+"""cuda.vectorize and cuda.guvectorize on the simulator, against NumPy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from warpwise.simt import install, uninstall
+
+cuda = pytest.importorskip("numba.cuda")
+pytest.importorskip("numba_cuda")
+
+
+@pytest.fixture(autouse=True)
+def _installed() -> Iterator[None]:
+    install()
+    yield
+    uninstall()
+
+
+def add(a, b):
+    return a + b
+
+
+def relative(a, b):
+    return math.sqrt(a * a + b * b)
+
+
+@pytest.mark.parametrize("n", [0, 1, 33, 1000])
+def test_a_function_of_scalars_over_arrays(n: int) -> None:
+    """Host arrays, device arrays, scalars; the signature that fits is chosen."""
+    ufunc = cuda.vectorize(["int64(int64, int64)", "float32(float32, float32)"])(add)
+    rng = np.random.default_rng(n)
+    a, b = rng.integers(0, 99, n), rng.integers(0, 99, n)
+    assert np.array_equal(ufunc(a, b), a + b)
+    x, y = a.astype(np.float32), b.astype(np.float32)
+    assert ufunc(x, y).dtype == np.float32
+    assert np.array_equal(ufunc(x, y), x + y)
+    device = cuda.to_device(a)
+    if n:
+        got = ufunc(device, device)
+        assert cuda.is_cuda_array(got)
+        assert np.array_equal(got.copy_to_host(), 2 * a)
+        assert ufunc.reduce(a) == a.sum()
+
+
+def test_shapes_are_broadcast() -> None:
+    """A column and a row; an output of one's own; a function of math."""
+    ufunc = cuda.vectorize(["float64(float64, float64)"])(relative)
+    column, row = np.arange(3.0)[:, None], np.arange(4.0)[None, :]
+    assert np.allclose(ufunc(column, row), np.hypot(column, row))
+    out = np.zeros(5)
+    ufunc(np.arange(5.0), np.arange(5.0), out=out)
+    assert np.allclose(out, np.hypot(np.arange(5.0), np.arange(5.0)))
+    assert ufunc(3.0, 4.0) == 5.0
+
+
+def test_a_function_of_inner_arrays() -> None:
+    """A small matrix product for each outer index."""
+
+    @cuda.guvectorize(["void(float64[:,:], float64[:,:], float64[:,:])"], "(m,n),(n,p)->(m,p)")
+    def matmul(a, b, c):
+        for i in range(c.shape[0]):
+            for j in range(c.shape[1]):
+                total = 0.0
+                for k in range(a.shape[1]):
+                    total += a[i, k] * b[k, j]
+                c[i, j] = total
+
+    rng = np.random.default_rng(0)
+    a, b = rng.random((7, 2, 3)), rng.random((7, 3, 4))
+    assert np.allclose(matmul(a, b), a @ b)
