@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["backend", "check", "cuda", "profile", "sanitize", "show_threads"]
+__all__ = [
+    "backend", "check", "compare", "cuda", "explain", "profile", "sanitize", "show_threads",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -25,6 +27,10 @@ def __getattr__(name: str) -> Any:
         from .show import show_threads
 
         return show_threads
+    if name in ("compare", "explain"):
+        from importlib import import_module
+
+        return getattr(import_module("warpwise.answers"), name)
     if name in ("profile", "sanitize"):
         from . import observe
 

@@ -1,0 +1,45 @@
+"""A ladder of transposes, and a kernel whose typing goes wrong."""
+
+from __future__ import annotations
+
+from numba import float32
+
+from warpwise import cuda
+
+TILE = 32
+PADDED = 33
+
+
+@cuda.jit
+def saxpy(out, x, y, a):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = a * x[i] + y[i]
+
+
+@cuda.jit
+def naive(out, x):
+    col, row = cuda.grid(2)
+    out[col, row] = x[row, col]
+
+
+@cuda.jit
+def tiled(out, x):
+    tile = cuda.shared.array((TILE, TILE), float32)
+    col, row = cuda.grid(2)
+    tile[cuda.threadIdx.y, cuda.threadIdx.x] = x[row, col]
+    cuda.syncthreads()
+    r = cuda.blockIdx.x * TILE + cuda.threadIdx.y
+    c = cuda.blockIdx.y * TILE + cuda.threadIdx.x
+    out[r, c] = tile[cuda.threadIdx.x, cuda.threadIdx.y]
+
+
+@cuda.jit
+def padded(out, x):
+    tile = cuda.shared.array((TILE, PADDED), float32)
+    col, row = cuda.grid(2)
+    tile[cuda.threadIdx.y, cuda.threadIdx.x] = x[row, col]
+    cuda.syncthreads()
+    r = cuda.blockIdx.x * TILE + cuda.threadIdx.y
+    c = cuda.blockIdx.y * TILE + cuda.threadIdx.x
+    out[r, c] = tile[cuda.threadIdx.x, cuda.threadIdx.y]

@@ -1,0 +1,37 @@
+"""From counters to work: what the hardware model wants to know of a launch."""
+
+from __future__ import annotations
+
+from ..hardware import Device, Work
+from ..observe.report import Report
+
+#: Which peak an operation type runs against.  Half precision outside the tensor cores runs at the
+#: fp32 rate or faster, depending on the part; fp32 is the bound that always holds at worst.
+PEAKS = {"float64": "fp64", "float32": "fp32", "float16": "fp32", "bfloat16": "fp32"}
+
+
+def work_of(report: Report, gpu: Device) -> Work:
+    """The numbers of a report that bounds are made of; bytes are those of whole sectors."""
+    flops: dict[str, float] = {}
+    for kind, count in report.flops.items():
+        peak = PEAKS.get(kind, "fp32")
+        if peak not in gpu.peaks:
+            peak = "fp32"
+        flops[peak] = flops.get(peak, 0) + count
+    blocks = report.grid[0] * report.grid[1] * report.grid[2]
+    return Work(
+        flops=flops,
+        unique_bytes=32 * sum(report.unique_sectors.values()),
+        unique_bytes_block=32 * sum(report.unique_sectors_per_block.values()),
+        sectors=report.loads.sectors + report.stores.sectors + report.atomics.sectors,
+        shared_wavefronts=report.shared.wavefronts + report.shared_atomics.transactions,
+        issues=report.work.slots,
+        blocks=blocks,
+    )
+
+
+def intensity_of(report: Report) -> float:
+    """Floating-point operations a byte of DRAM traffic, at best; infinite without traffic."""
+    nbytes = 32 * sum(report.unique_sectors.values())
+    flops = sum(report.flops.values())
+    return flops / nbytes if nbytes else float("inf")
