@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import cmath
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -16,6 +17,7 @@ from .functions import arguments_of, device_function, lower_device
 from .intrinsics import GridGroup, lower_grid_sync, lower_symbol
 from .program import Val, describe
 from .symbols import Symbol
+from .typed import lower_cmath
 from .typing import ArrayType, TupleType
 
 if TYPE_CHECKING:
@@ -30,6 +32,10 @@ def lower_call(fl: Expressions, node: ast.Call) -> Val:
         group = fl.expression(node.func.value)
         if isinstance(group.const, GridGroup):
             return lower_grid_sync(fl, node)
+    if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
+        owner = fl.expression(node.func.value)
+        if typing.is_number(owner.type):
+            return METHODS[node.func.attr](fl, node, [owner, *_positional(fl, node, "it")])
     target = fl.expression(node.func)
     name = ast.unparse(node.func)
     if not target.static:
@@ -48,6 +54,8 @@ def lower_call(fl: Expressions, node: ast.Call) -> Val:
         return handler(fl, node, args)
     if called is not None and called is getattr(math, getattr(called, "__name__", ""), None):
         return _lower_math(fl, node, called, args)
+    if called is not None and called is getattr(cmath, getattr(called, "__name__", ""), None):
+        return lower_cmath(fl, node, called, args)
     if isinstance(called, np.ufunc):
         return _lower_ufunc(fl, node, called, args)
     _refuse(fl, node, called, name)
@@ -207,9 +215,13 @@ def _lower_divmod(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
 
 def _lower_complex(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     _count(fl, node, args, "complex", 1, 2)
-    parts = [fl.cast(a, types.float64, node) for a in args]
-    imaginary = parts[1].code if len(parts) == 2 else "np.float64(0)"
-    return Val(f"complex_of({parts[0].code}, {imaginary})", types.complex128)
+    result = fl.resolve(complex, "complex", args, node).result
+    if isinstance(args[0].type, types.Complex):
+        return fl.cast(args[0], result, node)
+    parts = [fl.cast(a, result.underlying_float, node).code for a in args]
+    imaginary = parts[1] if len(parts) == 2 else "0.0"
+    dtype = typing.numpy_dtype(result).name
+    return Val(f"joined({parts[0]}, {imaginary}, np.{dtype})", result)
 
 
 def _lower_print(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
@@ -247,6 +259,30 @@ BUILTINS: dict[Any, Handler] = {
     print: _lower_print, enumerate: _only_in_loops("enumerate(...)"),
     zip: _only_in_loops("zip(...)"), sum: _no_sum,
 }  # fmt: skip
+
+
+# -- methods of numbers ---------------------------------------------------------
+
+
+def _conjugate(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    _count(fl, node, args, "conjugate", 1)
+    (value,) = args
+    if isinstance(value.type, types.Complex):
+        return Val(f"np.conjugate({value.code})", value.type)
+    if typing.is_real(value.type):
+        return value
+    fl.fail(TypingError, node, f"{describe(value.type)} has no conjugate()")
+
+
+def _bit_count(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    _count(fl, node, args, "bit_count", 1)
+    (value,) = args
+    if not typing.is_integer(value.type):
+        fl.fail(TypingError, node, f"{describe(value.type)} has no bit_count()")
+    return Val(f"popc({value.code})", value.type)  # as cuda.popc: -1 has all bits
+
+
+METHODS: dict[str, Handler] = {"conjugate": _conjugate, "bit_count": _bit_count}
 
 
 # -- math and ufuncs ------------------------------------------------------------

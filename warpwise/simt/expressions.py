@@ -352,8 +352,12 @@ class Expressions:
             elif name != "Pow":
                 b = self.cast(b, signature.result, node)
         if not (a.known and b.known):
-            self.operation(str(signature.result), node)
-        helper = {"**": "power", "<<": "shift_left", ">>": "shift_right"}.get(infix)
+            self.operation(describe(signature.result), node)
+        self.check_division(infix, signature.result, b, node)
+        if infix == "**" and isinstance(signature.result, types.Complex):
+            self.check_square(b, node)
+        kind = typing.numpy_dtype(signature.result).kind
+        helper = ops.helper_of(infix, kind, b.known)
         code = f"{helper}({a.code}, {b.code})" if helper else f"({a.code} {infix} {b.code})"
         if a.known and b.known:
             with np.errstate(all="ignore"):
@@ -363,6 +367,25 @@ class Expressions:
                     signature.result,
                 )
         return Val(code, signature.result)
+
+    def check_division(self, infix: str, kind: Type, divisor: Val, node: ast.AST) -> None:
+        """Report lanes that divide by zero where Numba raises: complex numbers, and all numbers
+        in a kernel compiled with debug=True."""
+        if infix not in ("/", "//", "%"):
+            return
+        if divisor.known and divisor.const != 0:
+            return
+        if isinstance(kind, types.Complex) or self.program.debug:
+            site = self.site(node, "ZeroDivisionError: division by zero", "raise")
+            self.emit(f"rt.raised_if({site}, {divisor.code} == 0, {self.mask})")
+
+    def check_square(self, exponent: Val, node: ast.AST) -> None:
+        if not exponent.known or exponent.const != 2:
+            self.fail(
+                UnsupportedError, node, "a complex number can be raised to the power 2 only",
+                "Numba's CUDA target compiles other powers, but they do not link. Multiply, or "
+                "use cmath.exp(w * cmath.log(z)).",
+            )  # fmt: skip
 
     def lint_float64(self, infix: str, left: Val, right: Val, result: Type, node: ast.AST) -> None:
         """Note float32 arithmetic that a literal or an integer makes float64.
@@ -612,8 +635,11 @@ class Expressions:
         if isinstance(value.type, types.Complex) and node.attr in ("real", "imag"):
             kind = value.type.underlying_float
             return Val(f"{value.code}.{node.attr}", kind)
-        if typing.is_number(value.type) and node.attr == "real":
+        if typing.is_real(value.type) and node.attr == "real":
             return value
+        if typing.is_real(value.type) and node.attr == "imag":
+            zero = typing.numpy_dtype(value.type).type(0)
+            return self.known(zero, value.type)
         self.fail(TypingError, node, f"{describe(value.type)} has no attribute .{node.attr}")
 
     def static_attribute(self, owner: Any, node: ast.Attribute) -> Val:
@@ -669,6 +695,8 @@ class Expressions:
             return Val(f"transposed({value.code})", kind)
         if name == "dtype":
             return Val("None", STATIC, kind.dtype)
+        if name in ("real", "imag"):
+            return self.part_of(value, node)
         itemsize = typing.numpy_dtype(kind.dtype).itemsize
         if name == "itemsize":
             return self.number(node, itemsize)
@@ -686,6 +714,23 @@ class Expressions:
             UnsupportedError, node, f"arrays in a kernel have no .{name}",
             "They have shape, size, ndim, strides, dtype, itemsize, nbytes and T.",
         )  # fmt: skip
+
+    def part_of(self, value: Val, node: ast.Attribute) -> Val:
+        """x.real and x.imag of an array: a view of every other float of its memory."""
+        kind: ArrayType = value.type
+        if not isinstance(kind.dtype, types.Complex):
+            if node.attr == "real":
+                return value
+            self.fail(UnsupportedError, node, "the imaginary part of this array is 0 everywhere")
+        if kind.space != "global" or kind.readonly:
+            self.fail(
+                UnsupportedError, node,
+                f"the .{node.attr} of a constant, shared or local array cannot be used as an array",
+                f"Take an element first: {ast.unparse(node.value)}[i].{node.attr}.",
+            )  # fmt: skip
+        offset = "01"[node.attr == "imag"]
+        part = ArrayType(kind.dtype.underlying_float, kind.ndim)
+        return Val(f"part({value.code}, {offset})", part)
 
     def on_Subscript(self, node: ast.Subscript) -> Val:
         value = self.expression(node.value)

@@ -165,15 +165,16 @@ class Kernel(Inspectable):
         if name not in functions:
             raise SourceError(f"there is no function {name} in the text.")
         for other, source in functions.items():
-            if _says_device(source.tree):
+            if _says(source.tree, "device"):
                 given = _signatures_in(source.tree, device=True)
                 only = given[0] if len(given) == 1 else None
                 scope.define(other, DeviceFunction(source, scope, signature=only))
         tree = functions[name].tree
-        if _says_device(tree) or not _says_jit(tree):
+        if _says(tree, "device") or not _says_jit(tree):
             raise SourceError(f"{name} is not a kernel: it needs @cuda.jit above its def.")
         signatures = [types_ for types_, _ in _signatures_in(tree)]
-        return cls(functions[name], scope, signatures=signatures)
+        options = {"debug": _says(tree, "debug")}
+        return cls(functions[name], scope, signatures=signatures, options=options)
 
     def __getitem__(self, config: Any) -> Launch:
         if not isinstance(config, tuple) or not 2 <= len(config) <= 4:
@@ -228,7 +229,8 @@ class Kernel(Inspectable):
     def _lowered(self, kinds: tuple[Type, ...], counted: bool, serial: bool) -> Program:
         found = self._programs.get((kinds, counted, serial))
         if found is None:
-            found = Program(self.name, counted=counted, serial=serial)
+            debug = bool(self.options.get("debug"))  # a division by zero raises
+            found = Program(self.name, counted=counted, serial=serial, debug=debug)
             entry = found.fresh(f"kernel_{self.name}")
             function = Function(found, self.source, self.scope, kernel=True)
             values = [Val(name, kind, None) if kind is STATIC else Val(name, kind)
@@ -434,7 +436,8 @@ def as_kernel(value: Any) -> Kernel:
     if fn is not None and callable(fn):
         known: Kernel | None = getattr(fn, "_warpwise_kernel", None)
         if known is None:
-            known = Kernel(source_of(fn), LiveScope(fn), fn)
+            options = getattr(value, "targetoptions", None)
+            known = Kernel(source_of(fn), LiveScope(fn), fn, options=options)
             fn._warpwise_kernel = known
         return known
     if callable(value) and hasattr(value, "__code__"):
@@ -573,11 +576,12 @@ def _says_jit(tree: ast.FunctionDef) -> bool:
     return any(name.split(".")[-1] == "jit" for name, _ in _decorators(tree))
 
 
-def _says_device(tree: ast.FunctionDef) -> bool:
+def _says(tree: ast.FunctionDef, option: str) -> bool:
+    """Whether @cuda.jit has this option, and it is true."""
     for name, call in _decorators(tree):
         if name.split(".")[-1] == "jit" and call is not None:
             for keyword in call.keywords:
-                if keyword.arg == "device" and getattr(keyword.value, "value", None):
+                if keyword.arg == option and getattr(keyword.value, "value", None):
                     return True
     return False
 

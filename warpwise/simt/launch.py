@@ -18,7 +18,7 @@ from . import errors, serial
 from .errors import KernelRaisedError, LaunchError, SimtError, UnassignedError
 from .indices import Indices
 from .program import Note, Program
-from .values import ArrayRef, Mask, Value, both
+from .values import ArrayRef, Mask, Value, both, split
 
 LANES = 32768
 PRINTED = 1000  # lines of print() per launch
@@ -269,6 +269,12 @@ class Run:
     def failed(self) -> bool:
         """Whether some lane has used a bad index; the launch ends with that report."""
         return bool(self._faults)
+
+    def raised_if(self, site: int, condition: Value, m: Mask) -> None:
+        """Lanes for which the condition holds raise: they go on, the launch ends in a report."""
+        stopped, _ = split(m, condition)
+        if stopped is not False:
+            self.raised(site, stopped)
 
     def raised(self, site: int, m: Mask) -> None:
         """Lanes ran into `raise` or a failing `assert`."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .complexes import CMATH, joined, quotient
 from .rounding import FLOAT16, whole
 
 Value = Any
@@ -70,19 +71,72 @@ def to_integer(x: Value, dtype: np.dtype[Any]) -> Value:
     return np.where(inside | ~np.isnan(truncated), kept, wide.type(0)).astype(dtype)[()]
 
 
+def helper_of(infix: str, kind: str, known: bool) -> str:
+    """The function below that stands for an operator, "" where NumPy's own will do.
+
+    kind: NumPy's letter of the result; known: whether the right side is a constant.
+    """
+    if infix == "//":  # a constant divisor is hardly ever -1, and NumPy's operator is faster
+        return "floor_divide" if kind == "i" and not known else ""
+    if kind == "c":
+        return {"/": "quotient", "**": "square"}.get(infix, "")
+    return {"**": "power", "<<": "shift_left", ">>": "shift_right"}.get(infix, "")
+
+
+def floor_divide(a: Value, b: Value) -> Value:
+    """a // b of signed integers: 0 where b is 0, and where the result does not fit (-2**63 // -1),
+    as Numba compiles it."""
+    found: Value = a // b
+    least = np.iinfo(found.dtype).min
+    lost = found == least
+    return np.where(lost & (b == -1), 0, found).astype(found.dtype)[()] if lost.any() else found
+
+
+def square(a: Value, b: Value) -> Value:
+    """a ** 2 of complex numbers, by multiplication."""
+    return a * a
+
+
+def _by_squaring(a: Value, exponent: Value) -> Value:
+    """a ** exponent for a >= 0 exponent, with the multiplications that Numba compiles."""
+    result: Value = a.dtype.type(1)
+    left = exponent
+    while left.any():
+        step = (left & left.dtype.type(1)) != 0
+        result = np.where(step, result * a, result) if step.ndim else result * a if step else result
+        a = a * a
+        left = left >> left.dtype.type(1)
+    return result
+
+
+def _many_times(a: Value, b: Value) -> Value:
+    """Float a to an integer power: by squaring, beyond 65536 with pow."""
+    times: Value = np.abs(b)
+    small = times <= 0x10000
+    found = _by_squaring(a, np.where(small, times, 0)[()])
+    found = np.where(b < 0, a.dtype.type(1) / found, found)
+    if small.all():
+        return found[()]
+    return np.where(small, found, np.power(a, b.astype(a.dtype)))[()]
+
+
 def power(a: Value, b: Value) -> Value:
-    """a ** b.  Numba raises integers by squaring; a negative exponent gives 0 (or +-1)."""
+    """a ** b.  Numba raises integers by squaring; a negative exponent gives 0 (or +-1); beyond
+    65536 it takes the float's pow and cuts."""
     if a.dtype.kind in "iu" and b.dtype.kind in "iu":
         positive = np.where(b < 0, 0, b).astype(a.dtype)
         result = np.power(a, positive)
+        if (beyond := positive > 0x10000).any():
+            wide = to_integer(np.power(a.astype(np.float64), positive.astype(np.float64)), a.dtype)
+            result = np.where(beyond, wide, result)[()]
         if b.dtype.kind == "i" and np.any(b < 0):
             sign = np.where(b % 2 == 0, a * a, a)  # only read where |a| is 1
             inverse = np.where((a == 1) | (a == -1), sign, 0)
             inverse = np.where(a == 0, np.iinfo(result.dtype).min, inverse)
             result = np.where(b < 0, inverse, result).astype(result.dtype)
         return result[()]
-    if b.dtype.kind in "iu":  # float ** integer: the compiler's powi keeps the float's type
-        return np.power(a, b.astype(a.dtype))
+    if b.dtype.kind in "iu":
+        return _many_times(a, b)
     return np.power(a, b)
 
 
@@ -125,14 +179,6 @@ def greatest(a: Value, b: Value) -> Value:
     """The second where it is greater, else the first."""
     found: Value = np.where(b > a, b, a)
     return found[()]
-
-
-def complex_of(real: Value, imaginary: Value) -> Value:
-    """complex(real, imaginary), without 1j * inf making a NaN."""
-    shape = np.broadcast_shapes(np.shape(real), np.shape(imaginary))
-    made = np.empty(shape, np.complex128)
-    made.real, made.imag = real, imaginary
-    return made[()]
 
 
 def _slow(name: str) -> Callable[[Value], Value]:
@@ -181,6 +227,9 @@ MATH: dict[str, Callable[..., Value]] = {
     "isfinite": np.isfinite, "erf": _slow("erf"), "erfc": _slow("erfc"), "gamma": _slow("gamma"),
     "lgamma": _slow("lgamma"),
 }  # fmt: skip
+
+#: what generated source also finds here
+SHARED = (CMATH, joined, quotient)
 
 #: math functions with two results -> NumPy function with the results in math's order
 MATH_PAIRS: dict[str, Callable[[Value], tuple[Value, Value]]] = {

@@ -116,6 +116,7 @@ class Program:
     kept: list[Any] = field(default_factory=list)  # objects whose id() stands in a key
     types: dict[str, set[tuple[str, Type]]] = field(default_factory=dict)
     cooperative: bool = False  # whether the kernel synchronises its whole grid
+    debug: bool = False  # whether a division by zero raises
     serial: bool = False  # whether functions are generators that wait at barriers
     partial: bool = False  # whether parts of a warp meet by themselves, under a mask
     waits: bool = False  # whether a `while` looks at memory that others may change

@@ -22,6 +22,7 @@ from .values import (
     any_lane,
     both,
     minus,
+    part,
     select,
     split,
 )
@@ -46,7 +47,8 @@ __all__ = [
     "BF16", "FP16", "I64", "ArrayRef", "LaneRange", "Spin", "activemask", "any_lane", "assign",
     "atomic", "ballot", "barrier", "barrier_vote", "both", "bound", "brev", "clz", "fence", "ffs",
     "fused", "grid_barrier", "lanemask_lt", "load", "local_array", "match_all", "match_any",
-    "minus", "narrow", "pick", "popc", "row", "select", "shared_array", "shuffle", "split", "store",
+    "minus", "narrow", "part", "pick", "popc", "row", "select", "shared_array", "shuffle", "split",
+    "store",
     "transposed", "vote", "warp_barrier",
 ]  # fmt: skip
 

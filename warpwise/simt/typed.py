@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from . import formats
+from numba.core import types
+
+from . import formats, typing
 from .program import Val, describe
 from .symbols import numba_object
+from .typing import TupleType, Type
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -37,6 +40,41 @@ def typed(dotted: str, function: str) -> Handler:
         return fl.tuple_of([Val(f"{out}[{k}]", t) for k, t in enumerate(parts)])
 
     return lower
+
+
+def _part(z: Type) -> Type:
+    return z.underlying_float
+
+
+#: Result types of those functions of cmath that Numba writes in Python, and so types by compiling
+#: them: constants in them are float64, so that some give complex128 for complex64.
+_CMATH: dict[str, Callable[[Type], Type]] = {
+    "acosh": lambda z: types.complex128, "log10": lambda z: types.complex128,
+    "tanh": lambda z: types.complex128, "cosh": lambda z: z, "sinh": lambda z: z, "phase": _part,
+    "polar": lambda z: TupleType((_part(z), _part(z))),
+}  # fmt: skip
+
+
+def lower_cmath(fl: Expressions, node: ast.Call, called: Any, args: list[Val]) -> Val:
+    """A call of cmath.<name>."""
+    name = called.__name__
+    kinds = [a.type for a in args]
+    if name == "rect" and len(kinds) == 2 and all(isinstance(t, types.Float) for t in kinds):
+        wide = types.float64 in kinds
+        result: Any = types.complex128 if wide else types.complex64
+    elif name in _CMATH and len(kinds) == 1 and isinstance(kinds[0], types.Complex):
+        result = _CMATH[name](kinds[0])
+    else:
+        signature = fl.resolve(called, f"cmath.{name}", args, node)
+        args = [fl.cast(a, t, node) for a, t in zip(args, signature.args, strict=True)]
+        result = signature.result
+    code = f"CMATH[{name!r}]({', '.join(a.code for a in args)})"
+    fl.operation(f"special {describe(args[0].type)}", node)
+    if not isinstance(result, TupleType):
+        return Val(f"{code}.astype(np.{typing.numpy_dtype(result).name})", result)
+    out = fl.temporary()
+    fl.emit(f"{out} = {code}")
+    return fl.tuple_of([Val(f"{out}[{k}]", t) for k, t in enumerate(result.items)])
 
 
 #: name under cuda -> handler

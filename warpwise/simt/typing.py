@@ -136,6 +136,11 @@ def is_float(t: Type) -> bool:
     return isinstance(t, types.Float) or is_bfloat16(t)
 
 
+def is_real(t: Type) -> bool:
+    """True for integers and floats: numbers with .real, .imag and .conjugate(); not for bool."""
+    return isinstance(t, (types.Integer, types.Float))
+
+
 def is_bfloat16(t: Type) -> bool:
     """True for the type that Numba calls __nv_bfloat16."""
     return isinstance(t, types.Number) and t.name == "__nv_bfloat16"
