@@ -24,8 +24,6 @@ FAULTS = {
     # launch_bounds; ambiguous signatures; a device function's signatures
     ("accepted", "test_dispatcher"): 3,
     ("accepted", "test_device_func"): 1,  # a CPU function with a signature of its own
-    ("accepted", "test_exception"): 1,  # debug=True: a division by zero raises in Numba
-    ("accepted", "test_fastmath"): 1,  # the same
 }
 
 

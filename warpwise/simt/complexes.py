@@ -62,6 +62,13 @@ def _tanh(z: Value) -> Value:
     return result[()]
 
 
+def _exp(z: Value) -> Value:
+    """With +0 for -inf and an angle that is no number, where NumPy's zeros have signs."""
+    lost = (z.real == -np.inf) & ~np.isfinite(z.imag)
+    result: Value = np.where(lost, 0, np.exp(z.astype(np.complex128)))
+    return result[()]
+
+
 def _rect(r: Value, phi: Value) -> Value:
     """r (cos phi + i sin phi); a zero stays zero when r is infinite."""
     r, phi = r.astype(np.float64), phi.astype(np.float64)
@@ -86,8 +93,8 @@ CMATH: dict[str, Callable[..., Value]] = {
     **{name: _wide(getattr(np, f"arc{name[1:]}")) for name in
        ("acos", "acosh", "asin", "asinh", "atan", "atanh")},
     **{name: _wide(getattr(np, name)) for name in
-       ("cos", "cosh", "exp", "log10", "sin", "sinh", "sqrt")},
-    "tanh": _tanh, "tan": _turned(_tanh), "log": _log, "rect": _rect,
+       ("cos", "cosh", "log10", "sin", "sinh", "sqrt")},
+    "exp": _exp, "tanh": _tanh, "tan": _turned(_tanh), "log": _log, "rect": _rect,
     "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
     "phase": lambda z: np.arctan2(z.imag, z.real),
     "polar": lambda z: (np.hypot(z.real, z.imag), np.arctan2(z.imag, z.real)),
