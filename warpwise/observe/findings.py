@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..simt.errors import LivelockError, SimtError
 from ..simt.launch import Dim3, Run, unravel
 from ..simt.program import Site
 from ..simt.values import ArrayRef
@@ -67,6 +68,14 @@ class Findings(list[Finding]):
             f"<pre style='margin:0;white-space:pre-wrap'>{escape(f.text)}</pre></div>"
             for f in self
         )
+
+
+def of_error(error: SimtError, run: Run | None) -> Finding:
+    """The finding of an error that stopped the launch."""
+    threads: tuple[Who, ...] = ()
+    if isinstance(error, LivelockError) and error.cell and run is not None:
+        threads = tuple(_who(run, thread) for thread in error.threads)
+    return Finding(error.diagnosis, "error", str(error), line=error.line, threads=threads)
 
 
 def of_record(run: Run, row: Any, arr: ArrayRef, why: str) -> Finding:

@@ -30,6 +30,8 @@ class Sanitizer(Quiet):
     """Keeps the shadow of every array that is written; `report` after the run."""
 
     label = "counted"
+    any_order = True  # also listens to warps one by one
+    needs_block_order = True  # that a block waits for a later one must not pass by luck
 
     def begin(self, run: Run) -> None:
         program = run.program
@@ -108,8 +110,8 @@ class Sanitizer(Quiet):
             here = np.broadcast_to(m, run.lanes)
             changed = here if name != "cas" else here & (old == operands[0])
             self._order.atomic(
-                id(arr.root), arr.root.space == "shared", np.broadcast_to(at, run.lanes), here,
-                np.broadcast_to(changed, run.lanes), self._epochs,
+                id(arr.root), arr.root.space == "shared", _whole(run, at, 0),
+                _whole(run, here, False), _whole(run, changed, False), self._epochs,
             )  # fmt: skip
 
     def _access(
@@ -126,9 +128,11 @@ class Sanitizer(Quiet):
         if area is None:
             return
         self._arrays.setdefault(site, arr)
-        blocks, threads = run.lanes
-        mask = np.broadcast_to(np.bool_(True) if m is True else m, (_height(m), threads))
+        blocks, threads = run.blocks_here, run.threads_per_block
         bits = bits_of(arr.root.buf.dtype, value)
+        if run.width < threads:  # one warp runs
+            at, m, bits = _whole(run, at, 0), _whole(run, m, False), _whole(run, bits, 0)
+        mask = np.broadcast_to(np.bool_(True) if m is True else m, (_height(m), threads))
         bits = np.broadcast_to(bits, (_height(bits), threads))
         if arr.root.space == "shared":
             alike = area.rows == 1 and max(_height(at), mask.shape[0]) == 1 and self._even
@@ -181,7 +185,7 @@ class Sanitizer(Quiet):
         if missing.any():
             self._arrays.setdefault(site, arr)
             lane = int(np.argmax(missing))
-            thread = run.first_block * run.threads_per_block + lane
+            thread = run.thread_number(lane)
             self._used = shadow.note(
                 self._records, self._used, shadow.UNINITIALISED, site, site, False, False, thread,
                 -1, int(where.reshape(-1)[lane]), int(missing.sum()),
@@ -197,7 +201,7 @@ class Sanitizer(Quiet):
             self._epochs += np.broadcast_to(m, run.lanes).any(axis=1)
             self._even = self._even and bool((self._epochs == self._epochs[0]).all())
         if self._order is not None:
-            self._order.barrier(np.flatnonzero(np.broadcast_to(m, run.lanes).any(axis=1)))
+            self._order.barrier(np.flatnonzero(_whole(run, m, False).any(axis=1)))
 
     def grid_barrier(self, run: Run, site: int) -> None:
         """Orders everything before it against everything after it: forget who was where."""
@@ -209,19 +213,19 @@ class Sanitizer(Quiet):
     def warp_barrier(self, run: Run, site: int, mask: Value, m: Mask) -> None:
         if self._order is not None:
             self._meet(self._order, run, mask, m)
-        elif m is True:
+        elif m is True and run.width == run.threads_per_block:
             self._warp_epochs += 1
         else:
-            here = np.broadcast_to(m, run.lanes)
+            here = _whole(run, m, False)
             starts = np.arange(0, run.threads_per_block, 32)
             self._warp_epochs += np.add.reduceat(here, starts, axis=1) > 0
             self._even = self._even and bool((self._warp_epochs == self._warp_epochs[:1]).all())
 
     def _meet(self, order: Order, run: Run, mask: Value, m: Mask) -> None:
         """Lanes of a warp that call syncwarp with the same mask, and are named in it, meet."""
-        blocks, threads = run.lanes
-        here = np.broadcast_to(m, run.lanes)
-        masks = np.broadcast_to(mask, run.lanes)
+        blocks, threads = run.blocks_here, run.threads_per_block
+        here = _whole(run, m, False)
+        masks = _whole(run, mask, 0)
         lane = np.arange(threads)
         for row in range(blocks):
             called = here[row] & (masks[row] >> (lane % 32) & 1 == 1)
@@ -231,7 +235,7 @@ class Sanitizer(Quiet):
 
     def fence(self, run: Run, site: int, device: bool, m: Mask) -> None:
         if self._order is not None:
-            self._order.fence(device, np.broadcast_to(m, run.lanes), self._epochs)
+            self._order.fence(device, _whole(run, m, False), self._epochs)
 
     # -- findings ----------------------------------------------------------------
 
@@ -248,6 +252,16 @@ class Sanitizer(Quiet):
 
 def _key(record: Any) -> tuple[int, ...]:
     return tuple(record[: shadow.COUNT].tolist())
+
+
+def _whole(run: Run, value: Any, fill: Any) -> Any:
+    """A value of the lanes that run together, for all threads of their blocks."""
+    value = np.broadcast_to(value, run.lanes)
+    if run.width == run.threads_per_block:
+        return value
+    whole = np.full((run.blocks_here, run.threads_per_block), fill, value.dtype)
+    whole[:, run.first_thread : run.first_thread + run.width] = value
+    return whole
 
 
 def _height(value: Any) -> int:
@@ -268,7 +282,7 @@ def sanitize(launch: Any, *args: Any) -> Findings:
     try:
         kernel.run(grid, block, args, [keep, sanitizer], sharedmem)
     except SimtError as error:
-        stopped.append(Finding(error.diagnosis, "error", str(error), line=error.line))
+        stopped.append(findings.of_error(error, keep.run))
     if keep.run is None:
         return Findings(stopped)
     notes = [Finding(n.kind, "warning", n.text, line=n.line) for n in keep.run.notes]
@@ -278,6 +292,7 @@ def sanitize(launch: Any, *args: Any) -> Findings:
 class _Keep(Quiet):
     """Remembers the run, also when the launch fails."""
 
+    any_order = True
     run: Run | None = None
 
     def begin(self, run: Run) -> None:

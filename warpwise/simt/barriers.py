@@ -13,12 +13,12 @@ from .values import Mask, Value
 def barrier(run: Any, m: Mask, site: int) -> None:
     """cuda.syncthreads(): every thread of the block that still runs has to be here."""
     if m is not True:
-        _check(run, m, site)
+        check_arrival(run, m, site)
     for observer in run.observers:
         observer.barrier(run, site, m)
 
 
-def _check(run: Any, m: Mask, site: int) -> None:
+def check_arrival(run: Any, m: Mask, site: int) -> None:
     """Raise when some threads of a block are here and others go on elsewhere."""
     threads = run.lanes[1]
     arrived = np.broadcast_to(m, (m.shape[0] if m.ndim else 1, threads))
@@ -70,7 +70,7 @@ def fence(run: Any, device: bool, m: Mask, site: int) -> None:
 def grid_barrier(run: Any, m: Mask, site: int) -> None:
     """cuda.cg.this_grid().sync(): every thread of the launch that still runs has to be here."""
     if m is not True:
-        _check(run, m, site)
+        check_arrival(run, m, site)
         here = np.broadcast_to(m, run.lanes).any(axis=1)
         gone = False if run.exited is False else np.broadcast_to(run.exited, run.lanes).all(axis=1)
         away = ~here & ~gone

@@ -6,6 +6,7 @@ Every error answers four questions in order: where, what, why likely, what next.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 Index = tuple[int, ...]
@@ -48,9 +49,28 @@ class LaunchError(SimtError):
 
 
 class LivelockError(SimtError):
-    """A loop that can never end: an iteration changed neither a variable nor memory."""
+    """A loop that can never end: an iteration changed neither a variable nor memory.
+
+    threads: linear numbers of those that are in the loop; once explained, of one of them and of the
+    one that it waits for.  alive: those of its block that have not ended.
+    """
 
     diagnosis = "livelock"
+
+    def __init__(
+        self, kernel: str, line: int, line_text: str, threads: Iterable[int] = (),
+        alive: Iterable[int] = (), text: str = "",
+    ) -> None:  # fmt: skip
+        text = text or at_line(
+            kernel, line, line_text, "this loop never ends",
+            "A whole iteration changed no variable of the loop and no memory, so no later one "
+            "will. Change what the condition tests.",
+        )  # fmt: skip
+        super().__init__(text, line=line, line_text=line_text)
+        self.kernel = kernel
+        self.threads = tuple(threads)
+        self.alive = frozenset(alive)
+        self.cell = ""  # what the first of the threads waits for, once explained
 
 
 class BarrierDivergenceError(SimtError):
@@ -107,6 +127,70 @@ def at_line(kernel: str, line: int | None, line_text: str, fact: str, next_step:
 def bracket(index: Index) -> str:
     """An index as it is written in code: (3,) -> 3, (3, 4) -> 3, 4."""
     return ", ".join(str(i) for i in index)
+
+
+#: Why a loop that waits for memory never ends: what the other does, and what to write.
+_WAITS = {
+    "warp": (
+        "{whom} of the same warp changed it last ({place}) and waits for the others where the loop "
+        "ends",
+        "The threads of a warp leave a loop together, so what one of them holds is never given "
+        "back. GPUs since Volta may get through; nothing promises it. Put the work and the release "
+        "into the loop (while not done: if it is free: work, release, done = True), or let one "
+        "thread of the warp take the lock.",
+    ),
+    "mates": (
+        "{whom} of the same warp, which would change it ({place}), goes on only when the warp "
+        "leaves the loop",
+        "The threads of a warp cannot wait for each other in a loop: GPUs since Volta may get "
+        "through, nothing promises it. Use cuda.syncwarp() or a shuffle.",
+    ),
+    "barrier": (
+        "{whom}, which changed it last ({place}), waits at a barrier",
+        "The barrier needs every thread of the block, also those that wait in the loop. Set the "
+        "flag before the barrier, or let no thread wait across it.",
+    ),
+    "circle": (
+        "{whom} changed it last ({place}) and waits itself for {other_cell}: they wait for each "
+        "other in a circle",
+        "Take the locks in the same order everywhere, for example the one with the smaller index "
+        "first.",
+    ),
+    "ended": (
+        "{whom}, which changed it last ({place}), has ended",
+        "Give the lock back, or set the flag, on every path before the thread ends.",
+    ),
+    "later": (
+        "it is {whom} that would change it ({place}), in a later block",
+        "Nothing promises that a later block runs before an earlier one has ended. Wait for "
+        "earlier blocks only, in the order in which they started: number = cuda.atomic.add(ticket, "
+        "0, 1) in place of blockIdx. To meet all blocks use cuda.cg.this_grid().sync(), or two "
+        "launches.",
+    ),
+    "nobody": (
+        "no other thread ever changes it",
+        "Compare the index that this loop reads with the one that is set, and both values.",
+    ),
+}  # fmt: skip
+
+
+def livelock(
+    stuck: LivelockError, reason: str, *, waits: str, cell: str, whom: str, other_cell: str,
+    place: Any, threads: Iterable[int],
+) -> LivelockError:  # fmt: skip
+    """A loop that waits for memory, with who waits for whom; place: the site of the last change."""
+    fact, next_step = _WAITS[reason]
+    at = "" if place is None else f"line {place.line}: {place.line_text}"
+    text = at_line(
+        stuck.kernel, stuck.line, stuck.line_text,
+        f"this loop never ends: {waits} waits for {cell} to change, and "
+        + fact.format(whom=whom, place=at, other_cell=other_cell),
+        next_step,
+    )  # fmt: skip
+    assert stuck.line is not None
+    error = LivelockError(stuck.kernel, stuck.line, stuck.line_text, threads, stuck.alive, text)
+    error.cell = cell
+    return error
 
 
 def out_of_bounds(

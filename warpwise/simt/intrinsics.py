@@ -179,7 +179,7 @@ def _barrier(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     expect(fl, node, args, "syncthreads", 0)
     site = fl.site(node, "syncthreads", "barrier")
     if fl.program.serial:
-        fl.emit(f"yield (None, None, {fl.mask})")
+        fl.emit(f"yield (None, None, {fl.mask}, {site})")
     else:
         fl.emit(f"barrier(rt, {fl.mask}, {site})")
     return NOTHING
@@ -192,7 +192,7 @@ def _barrier_with(mode: str) -> Handler:
         site = fl.site(node, f"syncthreads_{mode}", "barrier")
         out = fl.temporary()
         if fl.program.serial:
-            fl.emit(f"{out} = yield ({mode!r}, {predicate.code}, {fl.mask})")
+            fl.emit(f"{out} = yield ({mode!r}, {predicate.code}, {fl.mask}, {site})")
         else:
             fl.emit(f"{out} = barrier_vote(rt, {mode!r}, {predicate.code}, {fl.mask}, {site})")
         return Val(out, types.int32)

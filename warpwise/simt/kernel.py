@@ -31,6 +31,7 @@ from .source import LiveScope, Scope, Source, TextScope, functions_in, source_of
 from .statements import Function
 from .streams import check_stream
 from .typing import STATIC, ArrayType, Type
+from .waiting import run_waiting
 
 ORDERS = ("lockstep", "warp-serial")
 _LOWERING = threading.RLock()
@@ -358,8 +359,15 @@ class Kernel(Inspectable):
             values = {a.name: a.value for a in arguments if a.kind is not STATIC}
             if program.cooperative and serial:
                 raise UnsupportedError(f"{self.name}: grid synchronisation needs lockstep order.")
-            run = Run(program, launch.grid, launch.block, values, observers, launch.sharedmem)
-            run.execute(seed if serial else None)
+            configured = launch.grid, launch.block, values, launch.sharedmem
+            if program.waits:
+                run = run_waiting(
+                    program, lambda: self.program(kinds, counted, True), *configured, observers,
+                    seed,
+                )  # fmt: skip
+            else:
+                run = Run(program, *configured, observers)
+                run.execute(seed if serial else None)
         except SimtError:
             raise
         except typing.NoSignature as error:

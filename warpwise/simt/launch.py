@@ -6,6 +6,7 @@ one NumPy call is spread over many lanes.  Blocks go in linear order, so a run i
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,10 +16,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from . import errors, serial
-from .errors import KernelRaisedError, LaunchError, SimtError, UnassignedError
+from .errors import KernelRaisedError, LaunchError, LivelockError, SimtError, UnassignedError
 from .indices import Indices
 from .program import Note, Program
-from .values import ArrayRef, Mask, Value, both, split
+from .values import ArrayRef, Mask, Root, Value, both, split
 
 LANES = 32768
 PRINTED = 1000  # lines of print() per launch
@@ -84,8 +85,9 @@ class Run:
         grid: Dim3,
         block: Dim3,
         arguments: Mapping[str, Any],
-        observers: Sequence[Observer] = (),
         sharedmem: int = 0,
+        observers: Sequence[Observer] = (),
+        one_by_one: bool = False,
     ) -> None:
         self.program = program
         self.sharedmem = sharedmem
@@ -94,8 +96,9 @@ class Run:
         self.block = block
         self.observers = tuple(observers)
         self.notes: list[Note] = []
-        self.watch_stores = 0
-        self.memory_changed = False
+        self.one_by_one = one_by_one  # blocks, one after the other
+        self.watched: list[dict[int, tuple[Root, Any]]] = []  # memory as it was, while one looks
+        self.printed: list[str] = []
         self.threads_per_block = block[0] * block[1] * block[2]
         self.blocks = grid[0] * grid[1] * grid[2]
         self.threads = self.threads_per_block * self.blocks
@@ -212,6 +215,7 @@ class Run:
         for observer in self.observers:
             observer.begin(self)  # may ask for smaller chunks
         step = self.blocks if self.program.cooperative else self.chunk_blocks
+        step = 1 if self.one_by_one else step
         with np.errstate(all="ignore"):
             for first in range(0, self.blocks, step):
                 self._enter(first, min(step, self.blocks - first))
@@ -233,6 +237,78 @@ class Run:
         for observer in self.observers:
             observer.end(self)
         self._check_dimensions()
+
+    def try_block(self, block: int, without: Sequence[int] = ()) -> None:
+        """Run one block, some of its threads left out, to see what it would do; how it ends does
+        not matter."""
+        assert self.program.entry is not None
+        self._enter(block, 1)
+        values = self.arguments.values()
+        start: Mask = True
+        if without:
+            start = np.ones((1, self.threads_per_block), np.bool_)
+            start[:, [thread % self.threads_per_block for thread in without]] = False
+            self.exited = ~start
+        with contextlib.suppress(SimtError):
+            if self.program.serial:
+                serial.run_warps(self, self.program.entry, values, block, start)
+            else:
+                self.program.entry(self, start, *values)
+
+    # -- loops that wait -------------------------------------------------------
+
+    def watch(self) -> dict[int, tuple[Root, Any]]:
+        """Start to look whether memory changes."""
+        kept: dict[int, tuple[Root, Any]] = {}
+        self.watched = [*self.watched[-7:], kept]  # loops that were left do not stop watching
+        return kept
+
+    def about_to_change(self, root: Root) -> None:
+        """Called before each store while somebody looks."""
+        for kept in self.watched:
+            if id(root) not in kept:
+                kept[id(root)] = root, root.buf.copy()
+
+    def unchanged_since(self, kept: dict[int, tuple[Root, Any]]) -> bool:
+        """Whether memory is what it was at `watch`, which ends."""
+        known = any(other is kept for other in self.watched)
+        self.watched = [other for other in self.watched if other is not kept]
+        return known and all(
+            np.array_equal(root.buf, buf, equal_nan=buf.dtype.kind in "fc")
+            for root, buf in kept.values()
+        )
+
+    def stuck(self, where: tuple[str, int, str], m: Mask) -> LivelockError:
+        """The lanes of m are in a loop that never ends."""
+        here = np.broadcast_to(m, self.lanes)
+        gone = np.broadcast_to(self.exited, self.lanes)
+        row = int(np.argmax(here.any(axis=1)))
+        return LivelockError(
+            *where,
+            threads=self._numbers(here[row], row),
+            alive=self._numbers(~gone[row], row),
+        )
+
+    def _numbers(self, lanes: Any, row: int) -> list[int]:
+        return [self.thread_number(row * self.width + t) for t in np.flatnonzero(lanes).tolist()]
+
+    def same_warp(self, thread: int, other: int) -> bool:
+        """Whether two threads, by their numbers in the launch, are of one warp."""
+        size = self.threads_per_block
+        return (thread // size, thread % size // WARP) == (other // size, other % size // WARP)
+
+    def name_of(self, thread: int | None) -> str:
+        """A thread as a sentence names it."""
+        if thread is None:
+            return ""
+        block, inside = (
+            index[0] if extents[1] * extents[2] == 1 else index
+            for index, extents in (
+                (unravel(thread // self.threads_per_block, self.grid), self.grid),
+                (unravel(thread % self.threads_per_block, self.block), self.block),
+            )
+        )
+        return f"thread {inside}" + (f" of block {block}" if self.blocks > 1 else "")
 
     def _end_chunk(self) -> None:
         for fault in self._faults.values():
@@ -318,10 +394,21 @@ class Run:
             for part in parts
         ]
         for lane in chosen[: PRINTED - self._printed]:
-            print(*[c if isinstance(c, str) else _printed(c[lane]) for c in columns])
+            line = [c if isinstance(c, str) else _printed(c[lane]) for c in columns]
+            self.printed.append(" ".join(map(str, line)))
         self._printed += len(chosen)
         if self._printed > PRINTED >= self._printed - len(chosen):
-            print(f"... only the first {PRINTED:,} lines that a kernel prints are shown")
+            self.printed.append(
+                f"... only the first {PRINTED:,} lines that a kernel prints are shown"
+            )
+        if not self.program.waits:  # a launch that may have to start again keeps its lines
+            self.show_printed()
+
+    def show_printed(self) -> None:
+        """Print the lines that are kept."""
+        for line in self.printed:
+            print(line)
+        self.printed = []
 
     # -- notes -----------------------------------------------------------------
 

@@ -138,15 +138,14 @@ def store(
         return
     at = summed(base, lanes)
     buf = arr.root.writable()
-    before = buf.copy() if run.watch_stores else None
+    if run.watched:
+        run.about_to_change(arr.root)
     if arr.root.count:
         put(run, arr.root, at, value, m)
     else:
         scatter(buf, at, value, m)
         if arr.root.init is not None:
             scatter(arr.root.init, at, np.bool_(True), m)
-    if before is not None and not np.array_equal(before, buf, equal_nan=buf.dtype.kind in "fc"):
-        run.memory_changed = True
     if run.observers:
         run.lane_part = lanes
         for observer in run.observers:
@@ -199,15 +198,14 @@ def atomic(
     buf = arr.root.writable()
     where = np.broadcast_to(where_in_buffer(run, arr.root, at), lanes)
     chosen = np.broadcast_to(m, lanes)
-    before = buf.copy() if run.watch_stores else None
+    if run.watched:
+        run.about_to_change(arr.root)
     places = np.ascontiguousarray(where[chosen])
     values = [np.ascontiguousarray(np.broadcast_to(v, lanes)[chosen]) for v in operands]
     if name == "cas":
         old = atomics.compare_and_swap(buf, places, values[0], values[1])
     else:
         old = atomics.apply(buf, places, values[0], name)
-    if before is not None and not np.array_equal(before, buf, equal_nan=buf.dtype.kind in "fc"):
-        run.memory_changed = True
     if arr.root.init is not None:
         arr.root.init[places] = True
     result = np.zeros(lanes, buf.dtype)

@@ -120,6 +120,7 @@ class Program:
     serial: bool = False  # whether functions are generators that wait at barriers
     partial: bool = False  # whether parts of a warp meet by themselves, under a mask
     waits: bool = False  # whether a `while` looks at memory that others may change
+    polls: bool = False  # whether it does so by an atomic operation, or in its condition
     counted: bool = False  # whether the source reports segments and branches to observers
     segments: list[list[tuple[str, int, str]]] = field(default_factory=list)
     shared_bytes: dict[Any, int] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .barriers import barrier, barrier_vote, fence, grid_barrier, warp_barrier
-from .errors import LivelockError, UnsupportedError, at_line
+from .errors import UnsupportedError
 from .formats import BF16, FP16
 from .memory import atomic, load, store
 from .rounding import fused, narrow
@@ -120,35 +120,38 @@ class LaneRange:
 
 
 class Spin:
-    """Finds a `while` that can never end: one whole iteration in which no variable of the loop, no
-    mask and no memory changed.  Looks at one iteration in 4096, so it costs nothing to speak of."""
+    """Finds a `while` that can never end: one whole iteration after which every variable of the
+    loop, every mask and all memory is as before.  Looks at one iteration in 4096, so it costs
+    nothing to speak of.  In warp-serial order other warps may still end the waiting."""
 
     EVERY = 4096
     EARLY = 64  # most loops that never end show it at once
 
-    def __init__(self, run: Any, where: str) -> None:
+    def __init__(self, run: Any, where: tuple[str, int, str]) -> None:
         self._run = run
-        self._where = where
+        self.where = where
         self._count = 0
         self._seen: tuple[Any, ...] | None = None
-        self._changes = 0
+        self._memory: Any = None
 
-    def tick(self, state: tuple[Any, ...]) -> None:
-        """Called at the end of each iteration with the loop's variables and masks."""
+    def tick(self, state: tuple[Any, ...]) -> bool:
+        """Called at the end of each iteration with the loop's variables and, last, its mask.  True
+        when the loop has to wait for other warps."""
         self._count += 1
-        if self._count == self.EARLY and self._run.failed:
-            raise LivelockError(self._where)  # what such lanes read is not the learner's data
         if self._seen is not None:
             same = all(_same(a, b) for a, b in zip(self._seen, state, strict=True))
-            changed = self._run.memory_changed
             self._seen = None
-            self._run.watch_stores -= 1
-            if same and not changed:
-                raise LivelockError(self._where)
+            if self._run.unchanged_since(self._memory) and same:
+                if not self._run.program.serial:
+                    raise self._run.stuck(self.where, state[-1])
+                self._count = self.EARLY - 1  # look again at the next iteration
+                return True
         elif self._count == self.EARLY or self._count % self.EVERY == 0:
+            if self._run.failed:  # what such lanes read is not the learner's data
+                raise self._run.stuck(self.where, state[-1])
             self._seen = state
-            self._run.watch_stores += 1
-            self._run.memory_changed = False
+            self._memory = self._run.watch()
+        return False
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -249,12 +252,3 @@ def transposed(arr: Any) -> Any:
     if isinstance(arr, SplitRef):
         return SplitRef(arr.mask, transposed(arr.first), transposed(arr.second))
     return ArrayRef(arr.root, arr.name, arr.offset, arr.shape[::-1], arr.strides[::-1])
-
-
-def livelock(kernel: str, line: int, line_text: str) -> str:
-    """The text of a LivelockError."""
-    return at_line(
-        kernel, line, line_text, "this loop never ends",
-        "A whole iteration changed no variable of the loop and no memory, so no later one will. "
-        "Change what the condition tests.",
-    )  # fmt: skip

@@ -40,7 +40,6 @@ from .names import (
     targets,
 )
 from .program import MISSING, Lines, Program, Val, Var, describe, same_type
-from .runtime import livelock
 from .source import Scope, Source
 from .typing import STATIC, ArrayType, TupleType, Type
 
@@ -753,8 +752,8 @@ class Function(Expressions):
         mask = self.temporary("m")
         self.emit(f"{mask} = {self.mask}")
         spin = self.temporary("spin")
-        text = livelock(self.source.name, node.lineno, self.source.line_text(node.lineno))
-        self.emit(f"{spin} = Spin(rt, {text!r})")
+        where = (self.source.name, node.lineno, self.source.line_text(node.lineno))
+        self.emit(f"{spin} = Spin(rt, {where!r})")
 
         def test() -> None:
             condition = self.truth(self.expression(node.test), node.test)
@@ -766,9 +765,11 @@ class Function(Expressions):
 
         known = len(self.program.sites)
         lines, loop = self.loop(node, mask, test)
-        self.program.waits |= bool(self.program.specialised) or any(
-            site.op in ("load", "atomic") for site in self.program.sites[known:]
-        )
+        ops = {site.op for site in self.program.sites[known:]}
+        if self.program.specialised or ops & {"load", "atomic"}:
+            self.program.waits = True
+            in_test = any(isinstance(n, ast.Subscript) for n in ast.walk(node.test))
+            self.program.polls |= in_test or "atomic" in ops
         indent = "    " * (self.depth + 1)
         if loop.again:
             lines.append(f"{indent}{mask} = both({mask}, {loop.again})")
@@ -777,7 +778,10 @@ class Function(Expressions):
         counted = assigned_in(node) - idle_in(node)
         changed = {v for (n, _), v in self.variables.items() if n in counted}
         state = "".join(f"{name}, " for name in sorted(changed))
-        lines.append(f"{indent}{spin}.tick(({state}{mask},))")
+        tick = f"{spin}.tick(({state}{mask},))"
+        if self.program.serial:  # let the other warps go on
+            tick = f"if {tick}: yield ('spin', {spin}, {mask}, 0)"
+        lines.append(f"{indent}{tick}")
         self.emit("while True:")
         return self.finish_loop(node, loop, lines)
 
