@@ -183,7 +183,7 @@ def test_float64_creeps_in_through_a_python_float() -> None:
     text = text.replace("2.0 * x[i] + n", "x[i] * n")
     assert [note.text for note in of(text, 1, 32, x, 3).notes] == [
         "k, line 6: `*` is computed in float64, since Numba makes float64 of float32 and int64. "
-        "Convert the integer: float32(...)."
+        "Convert the integer: float32(n)."
     ]
 
 

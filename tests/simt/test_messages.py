@@ -194,5 +194,7 @@ def test_a_negative_index_works_and_is_noted() -> None:
     assert out.tolist() == [0, 0, 7]
     assert str(notes[0].message) == (
         "k, line 3: a negative index into out was used; it counts from the end, here and on a "
-        "GPU.\n  out[-1] = 7"
+        "GPU.\n  out[-1] = 7\n"
+        "  block (0, 0, 0), thread (0, 0, 0): -1 means 2 of 3. "
+        "Guard the index if this is not meant."
     )

@@ -62,13 +62,14 @@ def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: i
     names = dict(zip(params, kernel.parameters, strict=True))
 
     failures: list[Failure] = []
-    notes: dict[str, None] = {}
+    notes: dict[str, str] = {}  # by their first line: the rest names a thread of one launch
     printed: list[tuple[Case, Printed]] = []
     slip = clues.bitwise(kernel.source)
     for case in cases:
         poisoned = tuple(name for name in spec.outputs if name not in spec.inout)
         outcome = runner.run(answer, kernel, case, poisoned, seed)
-        notes.update(dict.fromkeys(outcome.notes))
+        for note in outcome.notes:
+            notes.setdefault(note.splitlines()[0], note)
         failure = examine(spec, case, outcome, names)
         if outcome.printed and (not printed or (failure and not failures)):
             printed[:] = [(case, outcome.printed)]
@@ -80,7 +81,7 @@ def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: i
     said = [_said(kernel, *one, names) for one in printed]
     if not failures:
         report = Report(_praise(spec, cases), printed=said[0] if said else None)
-        return _record(spec, "pass", report, seed, None, tuple(notes), label)
+        return _record(spec, "pass", report, seed, None, tuple(notes.values()), label)
 
     slug, first = _telling(failures, spec)
     report = Report(
@@ -92,7 +93,7 @@ def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: i
         printed=said[0] if said else None,
         **hints.shown(first.hint or slug, spec.hints, hint, spec.name, _called(answer, spec)),
     )
-    return _record(spec, "fail", report, seed, slug, tuple(notes), label)
+    return _record(spec, "fail", report, seed, slug, tuple(notes.values()), label)
 
 
 def _telling(failures: list[Failure], spec: KernelSpec) -> tuple[str, Failure]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numba.core import types
 
-from . import ops, typing
+from . import lints, ops, typing
 from .errors import TypingError, UnsupportedError
 from .functions import arguments_of, device_function, lower_device
 from .intrinsics import GridGroup, lower_grid_sync, lower_symbol
@@ -117,7 +117,8 @@ def _known_number_type(fl: Expressions, node: ast.Call, called: Any, name: str) 
 
 def _lower_cast(fl: Expressions, node: ast.Call, to: Any, args: list[Val], name: str) -> Val:
     _count(fl, node, args, name, 1)
-    return fl.cast(args[0], to, node)
+    value = fl.fitted(args[0], to, node, fl.site(node, ast.unparse(node), "cast"))
+    return fl.cast(value, to, node)
 
 
 def _count(fl: Expressions, node: ast.Call, args: list[Val], name: str, *counts: int) -> None:
@@ -163,7 +164,8 @@ def _lower_min_max(name: str) -> Handler:
                 result = fl.known(call(a.const, b.const), kind)
             else:
                 fl.operation(describe(kind), node)
-                result = Val(f"{code}({a.code}, {b.code})", kind)
+                made = Val(f"{code}({a.code}, {b.code})", kind)
+                result = lints.float64(fl, name, result, other, made, node)
         return result
 
     return lower
@@ -317,7 +319,10 @@ def _lower_math(fl: Expressions, node: ast.Call, called: Any, args: list[Val]) -
         with np.errstate(all="ignore"):
             value = ops.MATH[name](*[v.const for v in cast])
         return fl.cast(fl.known(typing.numpy_dtype(natural).type(value), natural), signature.result)
-    return fl.cast(Val(f"MATH[{name!r}]({codes})", natural), signature.result, node)
+    made = Val(f"MATH[{name!r}]({codes})", natural)
+    pair = (args[0], args[1]) if len(args) == 2 else (args[0], args[0])
+    made = lints.float64(fl, f"math.{name}", *pair, made, node)
+    return fl.cast(made, signature.result, node)
 
 
 def _natural(cast: list[Val]) -> Any:

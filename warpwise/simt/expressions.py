@@ -16,11 +16,11 @@ from typing import Any, NoReturn
 import numpy as np
 from numba.core import types
 
-from . import ops, typing
+from . import lints, ops, typing
 from .device_array import DeviceNDArray
 from .errors import SimtError, TypingError, UnsupportedError, at_line
 from .functions import UnresolvedError
-from .program import MISSING, STATIC, Lines, Note, Program, Site, Val, Var, describe
+from .program import MISSING, STATIC, Lines, Program, Site, Val, Var, describe
 from .refusals import alternative
 from .rounding import narrow
 from .source import Scope, Source
@@ -47,6 +47,8 @@ class Expressions:
         self.captured: tuple[str, ...] = ()  # names of the function around this one
         self.home: Expressions | None = None  # the function around this one
         self.local_arrays = False  # whether it asks for a cuda.local.array
+        self.origins: dict[str, Any] = {}  # name -> what made it wide, see lints.py
+        self.parameter_names: list[str] = []
         self.target_name = ""  # the name being assigned to, for messages about arrays
 
     # -- text ----------------------------------------------------------------
@@ -186,6 +188,7 @@ class Expressions:
                 TypingError, node or self.source.tree,
                 f"{describe(value.type)} cannot become {describe(to)}",
             )  # fmt: skip
+        lints.said_now(self, value, to)
         dtype = typing.numpy_dtype(to)
         if isinstance(to, types.Boolean):
             code, convert = f"({value.code} != 0)", lambda v: np.bool_(v != 0)
@@ -209,6 +212,24 @@ class Expressions:
             with np.errstate(all="ignore"):
                 return self.known(convert(value.const), to)
         return Val(code, to)
+
+    def fitted(self, value: Val, to: Type, node: ast.AST, site: int) -> Val:
+        """An integer cut to a narrower signed type, with a note at run time where it does not fit;
+        any other value as it is."""
+        if (
+            value.known
+            or not (typing.is_integer(value.type) and typing.is_integer(to))
+            or not (to.signed and to.bitwidth < value.type.bitwidth)
+        ):
+            return value
+        dtype = typing.numpy_dtype(to).name
+        return self.checked(f"fitted(rt, {value.code}, np.dtype(np.{dtype})", to, site)
+
+    def checked(self, call: str, kind: Type, site: int) -> Val:
+        """A call that looks at the active lanes: a line of its own, so that its mask is there."""
+        out = self.temporary()
+        self.emit(f"{out} = {call}, {self.mask}, {site})")
+        return Val(out, kind)
 
     def truth(self, value: Val, node: ast.AST) -> Val:
         """The value as a condition."""
@@ -248,7 +269,8 @@ class Expressions:
                 site = self.site(node, node.id, "read")
                 assigned = self.assigned_mask(node.id)
                 code = f"bound(rt, {code}, {assigned}, {self.mask}, {node.id!r}, {site})"
-            return Val(code, var.type, self.known_names.get(node.id, MISSING))
+            wide = self.origins[node.id][3] if node.id in self.origins else None
+            return Val(code, var.type, self.known_names.get(node.id, MISSING), wide)
         if self.unresolved(node.id):
             raise UnresolvedError
         if self.is_local(node.id):
@@ -342,7 +364,6 @@ class Expressions:
         signature = self.resolve(function, infix, [left, right], node)
         a = self.cast(left, signature.args[0], node)
         b = self.cast(right, signature.args[1], node)
-        self.lint_float64(infix, left, right, signature.result, node)
         if typing.is_integer(signature.result):
             # NumPy would make float64 of int64 and uint64; the compiler computes in the result's
             # type.  Only an exponent and the distance of a shift keep their own.
@@ -354,6 +375,8 @@ class Expressions:
         if not (a.known and b.known):
             self.operation(describe(signature.result), node)
         self.check_division(infix, signature.result, b, node)
+        if name in ("FloorDiv", "Mod") and typing.is_integer(b.type) and not b.known:
+            b = self.checked(f"divisor(rt, {b.code}", b.type, self.site(node, "", "divide"))
         if infix == "**" and isinstance(signature.result, types.Complex):
             self.check_square(b, node)
         kind = typing.numpy_dtype(signature.result).kind
@@ -366,7 +389,7 @@ class Expressions:
                     typing.numpy_dtype(signature.result).type(python(a.const, b.const)),
                     signature.result,
                 )
-        return Val(code, signature.result)
+        return lints.float64(self, infix, left, right, Val(code, signature.result), node)
 
     def check_division(self, infix: str, kind: Type, divisor: Val, node: ast.AST) -> None:
         """Report lanes that divide by zero where Numba raises: complex numbers, and all numbers
@@ -386,32 +409,6 @@ class Expressions:
                 "Numba's CUDA target compiles other powers, but they do not link. Multiply, or "
                 "use cmath.exp(w * cmath.log(z)).",
             )  # fmt: skip
-
-    def lint_float64(self, infix: str, left: Val, right: Val, result: Type, node: ast.AST) -> None:
-        """Note float32 arithmetic that a literal or an integer makes float64.
-
-        Consumer GPUs do float64 at 1/64 of the float32 rate (CUDA C++ Best Practices Guide, table
-        of arithmetic throughput, compute capability 8.6 and 12.0).
-        """
-        small = [t in (types.float32, types.float16) or typing.is_bfloat16(t)
-                 for t in (left.type, right.type)]  # fmt: skip
-        if result != types.float64 or small[0] == small[1]:
-            return
-        wide, short = (right, left) if small[0] else (left, right)
-        if wide.known:
-            why = f"the number {wide.const} is {wide.type}"
-            mend = f"Write {describe(short.type)}({wide.const})."
-        elif typing.is_integer(wide.type):
-            why = f"Numba makes float64 of {describe(short.type)} and {wide.type}"
-            mend = f"Convert the integer: {describe(short.type)}(...)."
-        else:
-            return
-        line = getattr(node, "lineno", 0)
-        where = f"{self.source.name}, line {line}"
-        text = f"{where}: `{infix}` is computed in float64, since {why}. {mend}"
-        note = Note("float64", line, text)
-        if note not in self.program.lints:
-            self.program.lints.append(note)
 
     def no_function(self, value: Val, node: ast.AST) -> None:
         """Refuse `cuda.grid` where `cuda.grid(1)` was meant."""
@@ -524,7 +521,8 @@ class Expressions:
         if a.known and b.known:
             return self.known(np.bool_(function(a.const, b.const)), types.boolean)
         self.operation(f"compare {signature.args[0]}", node)
-        return Val(f"({a.code} {infix} {b.code})", types.boolean)
+        result = Val(f"({a.code} {infix} {b.code})", types.boolean)
+        return lints.float64(self, infix, left, right, result, node)
 
     def compare_tuples(self, name: str, left: Val, right: Val, node: ast.AST) -> Val:
         if name not in ("Eq", "NotEq"):

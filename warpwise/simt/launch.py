@@ -114,6 +114,7 @@ class Run:
         self.lane_part: Value = None  # of the position observers are told: the part by lane
         self._faults: dict[int, _Fault] = {}
         self._raised: dict[int, tuple[int, int]] = {}
+        self._noted: set[tuple[str, int]] = set()
         self._printed = 0
         self._set_constants()
 
@@ -412,14 +413,54 @@ class Run:
 
     # -- notes -----------------------------------------------------------------
 
-    def note_negative(self, site: int, arr: ArrayRef, axis: int) -> None:
-        """A negative index counts from the end, on a GPU too; rarely meant."""
+    def _once(self, kind: str, site: int, lanes: Value, fact: str, then: str, mend: str) -> None:
+        """Note what some lanes did at a site, the first time."""
+        if (kind, site) in self._noted:
+            return
+        self._noted.add((kind, site))
         place = self.program.sites[site]
+        chosen = np.flatnonzero(np.broadcast_to(lanes, self.lanes))
+        row, column = divmod(int(chosen[0]), self.width)
+        who = f"block {self.block_index(row)}, thread {self.thread_index(column)}"
         text = (
-            f"{place.function}, line {place.line}: a negative index into {place.array} was used; "
-            f"it counts from the end, here and on a GPU.\n  {place.line_text}"
+            f"{place.function}, line {place.line}: {fact}\n  {place.line_text}\n"
+            f"  {who}{', and others' * (len(chosen) > 1)}: {then}. {mend}"
         )
-        self._note(Note("negative_index", place.line, text))
+        self._note(Note(kind, place.line, text))
+
+    def _first(self, lanes: Value, *values: Value) -> tuple[int, ...]:
+        """Values of the first of some lanes."""
+        at = np.unravel_index(int(np.argmax(np.broadcast_to(lanes, self.lanes))), self.lanes)
+        return _at(values, at, self.lanes)
+
+    def note_negative(self, site: int, axis: int, i: Value, n: Value, lanes: Value) -> None:
+        """A negative index counts from the end, on a GPU too; rarely meant."""
+        array = self.program.sites[site].array
+        index, size = self._first(lanes, i, n)
+        fact = f"a negative index into {array} was used; it counts from the end, here and on a GPU."
+        where = f" along axis {axis}" if axis else ""
+        then = f"{index}{where} means {index + size} of {size:,}"
+        self._once(
+            "negative_index", site, lanes, fact, then, "Guard the index if this is not meant."
+        )
+
+    def note_cut(self, site: int, value: Value, cut: Value, lanes: Value) -> None:
+        """An integer was cut to a narrower signed type that does not hold it."""
+        place = self.program.sites[site]
+        before, after = self._first(lanes, value, cut)
+        if place.op == "cast":
+            fact = f"{place.array} does not hold the number."
+            mend = "Leave the cast out: Numba's integers are int64. For the bits, use uint32."
+        else:
+            fact = f"a number does not fit into {place.array}, which holds {cut.dtype}."
+            mend = f"Give {place.array} a wider type."
+        then = f"{before:,} becomes {after:,}"
+        self._once("overflow", site, lanes, fact, then, mend)
+
+    def note_zero(self, site: int, lanes: Value) -> None:
+        """An integer was divided by zero."""
+        fact = "an integer is divided by zero; compiled code says nothing and goes on with 0."
+        self._once("zero_division", site, lanes, fact, "the divisor is 0", "Guard the division.")
 
     def note_warp(self, site: int, kind: str) -> None:
         """A warp function was used in a way that a GPU leaves undefined."""

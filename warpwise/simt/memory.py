@@ -87,8 +87,9 @@ def _in_range(
             return i, m
     negative = i < 0
     if negative.any():
-        if (negative if m is True else m & negative).any():
-            run.note_negative(site, arr, axis)
+        used = negative if m is True else m & negative
+        if used.any():
+            run.note_negative(site, axis, i, n, used)
         i = i + np.where(negative, n, 0)
     # Lanes that take no part may hold anything: give them a position that exists.
     return np.where(m, i, 0) if m is not True else i, m

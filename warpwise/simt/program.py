@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import ops, runtime, typing
+from . import checks, ops, runtime, typing
 from .typing import STATIC, ArrayType, TupleType, Type
 
 #: Lines of generated source; a nested list is a block that is filled in later, same indentation.
@@ -33,11 +33,13 @@ MISSING: Any = _Missing()
 
 @dataclass(frozen=True)
 class Val:
-    """`code` evaluates to the value; `const` is the NumPy scalar or static object, if known."""
+    """`code` evaluates to the value; `const` is the NumPy scalar or static object, if known.
+    wide: the note about float64 arithmetic in it, see lints.py."""
 
     code: str
     type: Type
     const: Any = MISSING
+    wide: Any = field(default=None, compare=False)
 
     @property
     def known(self) -> bool:
@@ -82,8 +84,10 @@ class Site:
 class Note:
     """Something worth knowing that is not an error; `text` is a finished sentence.
 
-    Of a launch: "negative_index", "launch_dimension", "mask_without_caller", "inactive_source".
-    Of the compiled program: "float64", arithmetic that is wider than its operands.
+    Of a launch: "negative_index", "launch_dimension", "mask_without_caller", "inactive_source",
+    "overflow", "zero_division"; with counters also "unwritten", "partial_warp".
+    Of the compiled program: "float64", arithmetic that is wider than its operands, and
+    "float_equality".
     """
 
     kind: str
@@ -164,7 +168,8 @@ class Program:
             _flatten(lines, parts)
             parts.append("")
         self.text = "\n".join(_with_bodies(parts))
-        namespace: dict[str, Any] = {**vars(runtime), **vars(ops), **self.constants, "np": np}
+        words = {**vars(runtime), **vars(ops), **vars(checks)}
+        namespace: dict[str, Any] = {**words, **self.constants, "np": np}
         code = compile(self.text, f"<generated {self.name}>", "exec")
         exec(code, namespace)
         self.entry = namespace[entry]

@@ -19,7 +19,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import typing
+from . import lints, typing
 from .closures import closure_of
 from .errors import SimtError, TypingError, UnsupportedError
 from .expressions import Expressions
@@ -102,6 +102,7 @@ class Function(Expressions):
         self.occurrences = Counter(names(source.tree))
         self.assigned = assigned_in(source.tree)
         self.parameters = [*captured, *parameters_of(source.tree)]
+        self.parameter_names = self.parameters
         self.tracked: list[str] = []  # names that some path reads without a value
         self.once = assigned_once(source.tree)
         self.local: list[frozenset[str]] = []
@@ -124,7 +125,7 @@ class Function(Expressions):
         self.lines, self.depth, self.mask, self.env = [], 1, "m", {}
         self.temporaries, self.segment, self.target_name = 0, None, ""
         self.returned, self.loops, self.local, self.variables = [], [], [], {}
-        self.known_names = {}
+        self.known_names, self.origins = {}, {}
         if self.probe:
             self.probe = Probe()
 
@@ -405,6 +406,7 @@ class Function(Expressions):
         self.env[name] = Var(value.type)
         self.emit(f"{variable} = {self.blended(name, value.code, variable)}")
         self.note_assigned(name)
+        lints.origin(self, name, value, node)
         if value.known and name in self.once:
             self.known_names[name] = value.const
 
@@ -479,8 +481,10 @@ class Function(Expressions):
         if not typing.is_number(value.type):
             self.fail(TypingError, node, f"{describe(value.type)} cannot be stored into {label}")
         kind: ArrayType = array.type
-        code = self.cast(value, kind.dtype, node).code
         site = self.site(node, label, "store", kind.space)
+        if self.program.counted:
+            value = self.fitted(value, kind.dtype, node, site)
+        code = self.cast(value, kind.dtype, node).code
         self.emit(f"store(rt, {array.code}, ({index}), {code}, {self.mask}, {site})")
 
     # -- control flow --------------------------------------------------------
@@ -888,13 +892,13 @@ def _nonempty(line: Any) -> bool:
 
 def _ours(name: str) -> bool:
     """True for a learner's name that the generated source uses for something else."""
-    from . import ops, runtime
+    from . import checks, ops, runtime
 
     stem = name.rstrip("0123456789")
     ours = "m_ t_ c_ v_ r_ view_ lanes_ value_ spin_ again_ broke_m_ assigned_".split()  # noqa: SIM905
     return (
         name in ("value_returned", "lanes_gone", "_") or stem in ours or bool(_CONSTANT.match(name))
-        or hasattr(runtime, name) or hasattr(ops, name)
+        or any(hasattr(module, name) for module in (checks, ops, runtime))
     )  # fmt: skip
 
 
