@@ -60,9 +60,10 @@ grade: env  ## grade a folder of notebooks: make grade SUBMISSIONS=dir LAB=t1_01
 	fi
 	@$(RUN) -m grading grade "$(SUBMISSIONS)" --lab "$(LAB)" --out "$(OUT)"
 
-gpu-test: env  ## run the tests that need an NVIDIA GPU
+gpu-test: env  ## run the tests that need an NVIDIA GPU, and write tests/gpu/REPORT.md
 	@$(RUN) -m warpwise doctor --need-gpu
 	@WARPWISE_BACKEND=gpu $(RUN) -m pytest -m gpu $(PYTEST_ARGS)
+	@WARPWISE_BACKEND=gpu $(RUN) -m tests.gpu.report
 
 fmt: env  ## format the code
 	@$(RUN) -m ruff format .

@@ -7,6 +7,8 @@ from collections import Counter
 
 import pytest
 
+from warpwise import backend
+
 # From the longest on.  Everything without one of these markers is short.
 LONG_MARKERS = ("env", "browser", "slow")
 
@@ -42,7 +44,12 @@ def deal(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long tests first, dealt over the workers."""
+    """Long tests first, dealt over the workers; tests for a GPU are skipped where there is none."""
+    if any(item.get_closest_marker("gpu") for item in items) and backend() != "gpu":
+        left_out = pytest.mark.skip(reason="needs an NVIDIA GPU that works")
+        for item in items:
+            if item.get_closest_marker("gpu"):
+                item.add_marker(left_out)
     items[:] = deal(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
 

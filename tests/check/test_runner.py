@@ -90,8 +90,6 @@ def test_a_typing_error_of_numba_is_called_one() -> None:
 @pytest.mark.gpu
 def test_a_real_kernel_is_judged_on_the_gpu() -> None:
     """The same answers, compiled by Numba."""
-    if warpwise.backend() != "gpu":
-        pytest.skip("needs an NVIDIA GPU that works")
     from numba import cuda
 
     def compiled(kernel: Any) -> Any:

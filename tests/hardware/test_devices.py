@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warpwise.hardware import UnknownDeviceError, device, devices
+from warpwise.hardware import UnknownDeviceError, device, devices, recognised
 
 NAMES = ["V100", "T4", "A100 80GB", "A100 40GB", "RTX 3090", "RTX 4090", "RTX 5090", "L4", "A10",
          "H100 SXM", "H100 PCIe", "H200", "B200", "laptop"]  # fmt: skip
@@ -70,3 +70,16 @@ def test_missing_formats_are_named() -> None:
 def test_there_are_no_others() -> None:
     """A new device needs its checks."""
     assert sorted(gpu.name for gpu in devices()) == sorted(NAMES)
+
+
+@pytest.mark.parametrize(("said", "name"), [
+    ("NVIDIA H100 80GB HBM3", "H100 SXM"), ("NVIDIA H100 PCIe", "H100 PCIe"),
+    ("NVIDIA H200", "H200"),
+    ("NVIDIA A100-SXM4-40GB", "A100 40GB"), ("NVIDIA A100-SXM4-80GB", "A100 80GB"),
+    ("NVIDIA GeForce RTX 4090", "RTX 4090"), ("Tesla T4", "T4"), ("Tesla V100-SXM2-16GB", "V100"),
+    ("NVIDIA A10", "A10"), ("NVIDIA L4", "L4"), ("NVIDIA B200", "B200"), ("GeForce GTX 1080", None),
+])  # fmt: skip
+def test_drivers_names_are_recognised(said: str, name: str | None) -> None:
+    """What the driver calls a device leads to its row."""
+    found = recognised(said)
+    assert (found.name if found else None) == name

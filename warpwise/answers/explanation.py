@@ -10,6 +10,8 @@ from typing import Any
 from .. import hardware
 from ..compiler import ArchitectureError, Compiled, CompilerError, architecture, compile_kernel
 from ..hardware import Bound, Device, Occupancy, bound, occupancy, what_would_change_it
+from ..machine import backend
+from ..measure import FasterThanPhysicsError, Measurement, NoGpuError, measure
 from ..observe import profile
 from ..observe.profiler import launch_of
 from ..observe.report import Report
@@ -34,7 +36,7 @@ class Explanation:
     compiler_problem: str
     occupancy: Occupancy | None
     bound: Bound
-    measured: Any = None
+    measured: Measurement | None = None
     not_measured: str = ""
 
     @property
@@ -95,7 +97,7 @@ class Explanation:
                 "bound_by": self.bound.limiter.name, "intensity": self.intensity,
                 "assumptions": list(self.bound.assumptions),
             },
-            "measured": self.measured or self.not_measured,
+            "measured": self.measured.to_dict() if self.measured else self.not_measured,
         }  # fmt: skip
 
     def __str__(self) -> str:
@@ -118,17 +120,18 @@ class Explanation:
         )
 
 
-def explain(launch: Any, *args: Any, device: str | Device = "A100") -> Explanation:
+def explain(launch: Any, *args: Any, device: str | Device | None = None) -> Explanation:
     """Run `kernel[grid, block]` with counters, compile it for the device, and model its time.
 
-    Arrays are written as by an ordinary launch.  device: a name of the device table.  Raises
-    UnknownDeviceError, and SimtError as the launch would; a compiler that is missing or refuses is
-    told of in the result.
+    Arrays are written as by an ordinary launch.  device: a name of the device table; by default the
+    GPU that is here, or an A100.  Raises UnknownDeviceError, and SimtError as the launch would; a
+    compiler that is missing or refuses is told of in the result.
     """
-    gpu = hardware.device(device)
+    gpu = _default_device() if device is None else hardware.device(device)
     kernel, _, _, dynamic = launch_of(launch)
     compiled, problem = _compile(kernel, args, gpu)  # before the run: types, not values
-    report = profile(launch, *args)
+    report = profile(launch, *(a.copy_to_host() if backend() == "gpu" and hasattr(a, "copy_to_host")
+                               else a for a in args))  # fmt: skip
     fits = None
     if compiled is not None:
         threads = report.block[0] * report.block[1] * report.block[2]
@@ -137,10 +140,38 @@ def explain(launch: Any, *args: Any, device: str | Device = "A100") -> Explanati
             compiled.resources.barriers,
         )  # fmt: skip
     modelled = bound(work_of(report, gpu), gpu, fits)
+    measured, not_measured = _measure(launch, args, gpu, modelled)
     return Explanation(
-        report.kernel, gpu, report, compiled, problem, fits, modelled,
-        not_measured="no GPU here: nothing was measured",
-    )  # fmt: skip
+        report.kernel, gpu, report, compiled, problem, fits, modelled, measured, not_measured
+    )
+
+
+def _measure(
+    launch: Any, args: tuple[Any, ...], gpu: Device, modelled: Bound
+) -> tuple[Measurement | None, str]:
+    """(time on the GPU that is here, or why there is none).
+
+    The modelled floor is this device's, so it guards only what was measured on such a one.
+    """
+    try:
+        measured = measure(launch, *args)
+        if hardware.recognised(measured.device) == gpu:
+            measured = measured.against(modelled.low_ms)
+    except (NoGpuError, FasterThanPhysicsError) as error:
+        return None, str(error)
+    return measured, ""
+
+
+def _default_device() -> Device:
+    """The GPU that is here, if the table has it; an A100 otherwise."""
+    if backend() == "gpu":
+        from numba import cuda
+
+        name = cuda.get_current_device().name
+        found = hardware.recognised(name.decode() if isinstance(name, bytes) else str(name))
+        if found is not None:
+            return found
+    return hardware.device("A100")
 
 
 def _compile(kernel: Any, args: tuple[Any, ...], gpu: Device) -> tuple[Compiled | None, str]:

@@ -103,7 +103,7 @@ class Ladder:
         )
 
 
-def compare(versions: Mapping[str, tuple[Any, ...]], device: str | Device = "A100") -> Ladder:
+def compare(versions: Mapping[str, tuple[Any, ...]], device: str | Device | None = None) -> Ladder:
     """Explain each version: name -> (kernel[grid, block], argument, ...), in the order of steps."""
     return Ladder(tuple(
         (name, explain(launch, *args, device=device)) for name, (launch, *args) in versions.items()

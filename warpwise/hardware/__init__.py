@@ -4,7 +4,7 @@ Takes numbers and knows no reports.  Everything here is modelled; each formula h
 """
 
 from .bound import Bound, Roof, Work, bound
-from .devices import Cell, Device, UnknownDeviceError, device, devices
+from .devices import Cell, Device, UnknownDeviceError, device, devices, recognised
 from .latency import InFlight, in_flight
 from .occupancy import Occupancy, occupancy, what_would_change_it
 from .roofline import Ceiling, attainable, bound_by, ceilings, intensity, ridge
@@ -13,6 +13,6 @@ from .timeline import Op, Timeline, TimelineError, timeline
 __all__ = [
     "Bound", "Ceiling", "Cell", "Device", "InFlight", "Occupancy", "Op", "Roof", "Timeline",
     "TimelineError", "UnknownDeviceError", "Work", "attainable", "bound", "bound_by", "ceilings",
-    "device", "devices", "in_flight", "intensity", "occupancy", "ridge", "timeline",
+    "device", "devices", "in_flight", "intensity", "occupancy", "recognised", "ridge", "timeline",
     "what_would_change_it",
 ]  # fmt: skip

@@ -112,5 +112,18 @@ def device(name: str | Device) -> Device:
     raise UnknownDeviceError(f"{name!r} is not in the device table. It has: {known}.")
 
 
+def recognised(name: str) -> Device | None:
+    """The device that a driver calls by this name, such as "NVIDIA H100 80GB HBM3"; None when the
+    table has none.  The longest name that occurs in it counts."""
+    said = _plain(name)
+    found = [
+        (len(known), gpu)
+        for gpu in devices()
+        for known in map(_plain, (gpu.name, *gpu.aliases))
+        if known in said
+    ]
+    return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
 def _plain(name: str) -> str:
     return name.lower().replace(" ", "").replace("-", "").removeprefix("nvidia")

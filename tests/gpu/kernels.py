@@ -1,0 +1,133 @@
+"""Kernels for a real GPU: each with arguments, a NumPy reference and what it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import float32
+
+from warpwise import cuda
+
+TILE = 32
+PAD = 33
+
+
+@cuda.jit
+def saxpy(out, x, y, a):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = a * x[i] + y[i]
+
+
+@cuda.jit
+def transpose_naive(out, x):
+    col, row = cuda.grid(2)
+    if row < x.shape[0] and col < x.shape[1]:
+        out[col, row] = x[row, col]
+
+
+@cuda.jit
+def transpose_tiled(out, x):
+    tile = cuda.shared.array((TILE, PAD), float32)
+    col, row = cuda.grid(2)
+    if row < x.shape[0] and col < x.shape[1]:
+        tile[cuda.threadIdx.y, cuda.threadIdx.x] = x[row, col]
+    cuda.syncthreads()
+    r = cuda.blockIdx.x * TILE + cuda.threadIdx.y
+    c = cuda.blockIdx.y * TILE + cuda.threadIdx.x
+    if r < out.shape[0] and c < out.shape[1]:
+        out[r, c] = tile[cuda.threadIdx.x, cuda.threadIdx.y]
+
+
+@cuda.jit
+def gemm_naive(C, A, B):
+    col, row = cuda.grid(2)
+    if row < C.shape[0] and col < C.shape[1]:
+        total = float32(0)
+        for k in range(A.shape[1]):
+            total += A[row, k] * B[k, col]
+        C[row, col] = total
+
+
+@cuda.jit
+def gemm_tiled(C, A, B):
+    a = cuda.shared.array((TILE, TILE), float32)
+    b = cuda.shared.array((TILE, TILE), float32)
+    col, row = cuda.grid(2)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    total = float32(0)
+    for step in range((A.shape[1] + TILE - 1) // TILE):
+        a[ty, tx] = float32(0)
+        b[ty, tx] = float32(0)
+        if row < A.shape[0] and step * TILE + tx < A.shape[1]:
+            a[ty, tx] = A[row, step * TILE + tx]
+        if col < B.shape[1] and step * TILE + ty < B.shape[0]:
+            b[ty, tx] = B[step * TILE + ty, col]
+        cuda.syncthreads()
+        for k in range(TILE):
+            total += a[ty, k] * b[k, tx]
+        cuda.syncthreads()
+    if row < C.shape[0] and col < C.shape[1]:
+        C[row, col] = total
+
+
+@cuda.jit
+def block_sums(out, x):
+    i = cuda.grid(1)
+    value = x[i] if i < x.size else float32(0)
+    for offset in (16, 8, 4, 2, 1):
+        value += cuda.shfl_down_sync(0xFFFFFFFF, value, offset)
+    if cuda.laneid == 0:
+        cuda.atomic.add(out, 0, value)
+
+
+@cuda.jit
+def histogram(out, x):
+    i = cuda.grid(1)
+    if i < x.size:
+        cuda.atomic.add(out, x[i], 1)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A launch: arguments come with the output first; torch_call is a library's way, for timing."""
+
+    name: str
+    kernel: Any
+    grid: Any
+    block: Any
+    args: tuple[Any, ...]
+    expected: Any
+    torch_call: Callable[[Any, list[Any]], Any] | None = None
+
+
+def cases(size: int) -> list[Case]:
+    """Every kernel at one size: `size` rows, `size` squared elements."""
+    r = np.random.default_rng(7)
+    x = r.standard_normal(size * size, dtype=np.float32)
+    y = r.standard_normal(size * size, dtype=np.float32)
+    A, B = x.reshape(size, size), y.reshape(size, size)
+    digits = r.integers(0, 64, size * size).astype(np.int32)
+    flat = (-(-size * size // 256), 256)
+    square = ((-(-size // TILE), -(-size // TILE)), (TILE, TILE))
+    zero = np.zeros_like(A)
+    product = A.astype(np.float64) @ B
+    return [
+        Case("saxpy", saxpy, *flat, (np.zeros_like(x), x, y, np.float32(2)), 2 * x + y,
+             lambda t, a: t.add(a[2], a[1], alpha=2)),
+        Case("transpose_naive", transpose_naive, *square, (zero, A), A.T,
+             lambda t, a: a[1].t().contiguous()),
+        Case("transpose_tiled", transpose_tiled, *square, (zero, A), A.T,
+             lambda t, a: a[1].t().contiguous()),
+        Case("gemm_naive", gemm_naive, *square, (zero, A, B), product,
+             lambda t, a: t.matmul(a[1], a[2])),
+        Case("gemm_tiled", gemm_tiled, *square, (zero, A, B), product,
+             lambda t, a: t.matmul(a[1], a[2])),
+        Case("block_sums", block_sums, *flat, (np.zeros(1, np.float32), x),
+             np.array([x.sum(dtype=np.float64)]), lambda t, a: a[1].sum()),
+        Case("histogram", histogram, *flat, (np.zeros(64, np.int32), digits),
+             np.bincount(digits, minlength=64), lambda t, a: t.bincount(a[1], minlength=64)),
+    ]  # fmt: skip
