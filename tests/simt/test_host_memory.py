@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from warpwise.simt import KernelNote, LaunchError, device_memory
+from warpwise.simt import KernelNote, LaunchError, capacity
 from warpwise.simt import api as cuda
 
 
@@ -231,8 +231,8 @@ def test_more_memory_than_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """An array larger than the machine's memory is refused before the machine suffers."""
     message = error_of(MemoryError, cuda.device_array, 10**13)
     assert message.startswith("an allocation of 72.8 TiB does not fit: the simulated device's")
-    few = device_memory.MemoryInfo(2**26, 2**30)
-    monkeypatch.setattr(device_memory, "memory_info", lambda: few)
+    few = capacity.MemoryInfo(2**26, 2**30)
+    monkeypatch.setattr(capacity, "memory_info", lambda: few)
     host = np.broadcast_to(np.float64(0), 2**24)
     assert "of 1.0 GiB, and 64.0 MiB are free" in error_of(
         MemoryError, cuda.to_device, np.lib.stride_tricks.as_strided(np.zeros(1), (2**24,), (8,))

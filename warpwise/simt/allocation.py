@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import device_memory
+from .capacity import reserve
 from .device_array import GAPS, DeviceNDArray, core, extents, host_array
 from .device_memory import address_of
 from .values import Root
@@ -39,7 +40,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> D
             f"to_device: this array of shape {value.shape} is a view with gaps, and only one piece "
             "of memory can be copied. Pass np.ascontiguousarray(...) of it."
         )
-    device_memory.reserve(part.nbytes)
+    reserve(part.nbytes)
     if not copy:
         return device_array_like(value, stream)
     own = np.array(part, order="K", copy=True)  # type: ignore[call-overload]

@@ -31,6 +31,7 @@ from .allocation import (
     to_device,
 )
 from .arguments import In, InOut, Out
+from .capacity import MemoryInfo
 from .device import (
     Context,
     Device,
@@ -51,7 +52,6 @@ from .device import (
     synchronize,
 )
 from .device_array import DeviceNDArray
-from .device_memory import MemoryInfo
 from .inspection import (
     compile,
     compile_all,

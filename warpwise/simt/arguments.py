@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numba.core import types
 
 from . import typing
 from .allocation import HostVisibleArray, as_cuda_array, flat, is_cuda_array
@@ -125,10 +126,22 @@ def bind(name: str, value: Any, wanted: Any = None) -> Argument:
     except NoSignature as error:
         raise LaunchError(f"argument {name}: {_refusal(value, str(error))}") from None
     if wanted is not None and typing.is_number(wanted):
+        _check_scalar(name, value, number, wanted)
         with np.errstate(all="ignore"):
             scalar = np.asarray(value).astype(typing.numpy_dtype(wanted))[()]
         return Argument(name, wanted, scalar)
     return Argument(name, number, typing.numpy_dtype(number).type(value))
+
+
+def _check_scalar(name: str, value: Any, kind: Type, wanted: Type) -> None:
+    """An explicit signature converts a scalar, but loses no fraction and no imaginary part."""
+    loses = typing.is_integer(wanted) and not isinstance(value, (int, np.integer, np.bool_))
+    if loses or (kind in (types.complex64, types.complex128) and typing.is_float(wanted)):
+        change = "int(...)" if typing.is_integer(wanted) and typing.is_float(kind) else ".real"
+        raise LaunchError(
+            f"argument {name}: got {value!r}, and the signature of the kernel says {wanted}. "
+            f"Pass {change} of it, or change the signature."
+        )
 
 
 def _bind_hint(name: str, hint: ArgumentHint, wanted: Any) -> Argument:
@@ -157,10 +170,12 @@ def _refusal(value: Any, reason: str) -> str:
         return "a torch tensor on the CPU cannot be passed to a kernel. Pass tensor.numpy()."
     if hasattr(value, "to_numpy"):  # pandas, polars, ...
         return f"a {module}.{kind} cannot be passed to a kernel. Pass its .to_numpy()."
+    if isinstance(value, (type, types.Type)):
+        return "a type cannot be passed to a kernel. A kernel can use types that are global names."
+    if hasattr(value, "__float__") and not isinstance(value, (int, float)):  # Fraction, longdouble
+        return f"a {module}.{kind} cannot be passed to a kernel. Pass float(...) of it."
     if hasattr(value, "__array__"):
         return f"a {module}.{kind} cannot be passed to a kernel. Pass np.asarray(...) of it."
-    if hasattr(value, "__float__") and not isinstance(value, (int, float)):  # Fraction, Decimal
-        return f"a {module}.{kind} cannot be passed to a kernel. Pass float(...) of it."
     if callable(value):
         return (
             f"the function {getattr(value, '__name__', kind)} cannot be passed to a kernel. "
@@ -170,7 +185,8 @@ def _refusal(value: Any, reason: str) -> str:
         return f"a {kind} cannot be passed to a kernel; kernels take numbers and arrays."
     if isinstance(value, (int, float)):
         return reason
-    return f"a {module}.{kind} cannot be passed to a kernel; kernels take numbers and arrays."
+    named = kind if module == "builtins" else f"{module}.{kind}"
+    return f"a {named} cannot be passed to a kernel; kernels take numbers and arrays."
 
 
 def _bind_host_array(name: str, value: Any) -> Argument:

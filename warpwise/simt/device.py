@@ -10,8 +10,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, NoReturn
 
-from . import device_memory, streams
-from .device_memory import Memory, MemoryInfo
+from . import capacity, device_memory, streams
+from .capacity import MemoryInfo
+from .device_memory import Memory
 
 #: Attribute -> value.  Source: CUDA C++ Programming Guide, "Technical Specifications per Compute
 #: Capability", column 8.0; the number of multiprocessors is that of the A100.
@@ -106,7 +107,7 @@ class Context:
 
     def get_memory_info(self) -> MemoryInfo:
         """(free, total) in bytes: of this machine's memory, in which the device's lies."""
-        return device_memory.memory_info()
+        return capacity.memory_info()
 
     def memalloc(self, bytesize: int) -> Memory:
         """Device memory of so many bytes."""

@@ -20,6 +20,7 @@ from . import lints, ops, typing
 from .device_array import DeviceNDArray
 from .errors import SimtError, TypingError, UnsupportedError, at_line
 from .functions import UnresolvedError
+from .names import parameters_of
 from .program import MISSING, STATIC, Lines, Program, Site, Val, Var, describe
 from .refusals import alternative
 from .rounding import narrow
@@ -621,6 +622,18 @@ class Expressions:
             self.lines.append(lines)
             self.emit(f"    {out} = assign({mask}, {value.code}, {out}, m)")
         return Val(out, kind)
+
+    def why_readonly(self, name: str) -> tuple[str, str]:
+        """The fact and the next step for an array that cannot be stored to."""
+        if name in parameters_of(self.source.tree):
+            return (
+                f"{name} is read-only on the host, so no kernel can change it",
+                f"Pass {name}.copy(), or make it writable: {name}.flags.writeable = True.",
+            )
+        return (
+            f"{name} is a constant of the kernel and cannot be changed",
+            "Pass it as an argument instead.",
+        )
 
     # -- attributes and subscripts -------------------------------------------
 

@@ -7,6 +7,7 @@ functions give int32, activemask and ffs uint32, votes bool.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 Handler = Callable[["Expressions", ast.Call, list[Val]], Val]
 
-#: Static shared memory of one kernel, in bytes.  Source: CUDA C++ Programming Guide, technical
-#: specifications; more needs dynamic shared memory on every compute capability.
-STATIC_SHARED_LIMIT = 48 * 1024
 NOTHING = Val("None", typing.STATIC, None)
 
 
@@ -93,6 +91,28 @@ def _grid(name: str) -> Handler:
 # -- memory -----------------------------------------------------------------------
 
 
+#: Bytes that a kernel may declare, and what to do beyond.  Source: CUDA C++ Programming Guide,
+#: technical specifications: static shared memory of a block, local memory of a thread.
+LIMITS = {
+    "shared": (48 * 1024, "Use a smaller tile, or dynamic shared memory: shape 0 and the size in "
+               "bytes in the launch."),
+    "local": (512 * 1024, "Use a smaller array, or an argument with a part for each thread."),
+}  # fmt: skip
+
+
+def _declare(fl: Expressions, node: ast.Call, space: str, dtype: Type, nbytes: int) -> None:
+    """Count the bytes of a shared or local array; LaunchError when there are too many."""
+    declared = getattr(fl.program, f"{space}_bytes")
+    declared[id(node), dtype] = nbytes
+    total, (limit, hint) = sum(declared.values()), LIMITS[space]
+    if total > limit:
+        whose = "a kernel may declare" if space == "shared" else "a thread can have"
+        fl.fail(
+            LaunchError, node,
+            f"the {space} arrays of this kernel take {total:,} bytes; {whose} {limit:,}", hint,
+        )  # fmt: skip
+
+
 def _array(space: str) -> Handler:
     name = f"{space}.array"
 
@@ -109,17 +129,7 @@ def _array(space: str) -> Handler:
         fl.local_arrays |= space == "local"
         if space == "local" and 0 in shape:
             fl.fail(TypingError, node, "a local array has at least one element")
-        if space == "shared":
-            fl.program.shared_bytes[(id(node), dtype)] = int(np.prod(shape)) * itemsize
-            total = sum(fl.program.shared_bytes.values())
-            if total > STATIC_SHARED_LIMIT:
-                fl.fail(
-                    LaunchError, node,
-                    f"the shared arrays of this kernel take {total:,} bytes; a kernel may declare "
-                    f"{STATIC_SHARED_LIMIT:,}",
-                    "Use a smaller tile, or dynamic shared memory: shape 0 and the size in bytes "
-                    "in the launch.",
-                )  # fmt: skip
+        _declare(fl, node, space, dtype, math.prod(shape) * itemsize)
         place = fl.program.place(node, dtype)
         label = fl.target_name or f"{space} array"
         out = fl.temporary("view")
@@ -376,7 +386,7 @@ def _atomic_target(
         fl.fail(TypingError, node, f"cuda.atomic.{name} takes an array first, not "
                 f"{describe(array.type)}")  # fmt: skip
     if array.type.readonly:
-        fl.fail(TypingError, node, f"{label} is a constant of the kernel and cannot be changed")
+        fl.fail(TypingError, node, *fl.why_readonly(label))
     if array.type.dtype not in allowed:
         listed = ", ".join(sorted(str(t) for t in allowed))
         fl.fail(TypingError, node, f"cuda.atomic.{name} works on {listed}; {label} holds "

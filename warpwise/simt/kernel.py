@@ -14,6 +14,7 @@ from typing import Any
 
 from . import inspection, typing
 from .arguments import Argument, bind, write_back
+from .capacity import CapacityError
 from .device import get_current_device
 from .errors import (
     LaunchError,
@@ -24,7 +25,7 @@ from .errors import (
     at_line,
 )
 from .inspection import Inspectable, Overload, types_of
-from .launch import Observer, Run, configuration, shared_bytes
+from .launch import Observer, Run, check_shared, configuration, shared_bytes
 from .names import parameters_of
 from .program import Note, Program, Val
 from .source import LiveScope, Scope, Source, TextScope, functions_in, source_of
@@ -359,6 +360,7 @@ class Kernel(Inspectable):
             values = {a.name: a.value for a in arguments if a.kind is not STATIC}
             if program.cooperative and serial:
                 raise UnsupportedError(f"{self.name}: grid synchronisation needs lockstep order.")
+            check_shared(self.name, sum(program.shared_bytes.values()), launch.sharedmem)
             configured = launch.grid, launch.block, values, launch.sharedmem
             if program.waits:
                 run = run_waiting(
@@ -378,6 +380,8 @@ class Kernel(Inspectable):
                 "follow.\n  Check that every path comes to the case that ends it; a GPU has room "
                 "for few such calls, too."
             ) from None
+        except CapacityError as error:
+            raise LaunchError(f"{self.name}: {error}") from None
         except MemoryError:
             raise LaunchError(f"{self.name}: this launch does not fit into memory.") from None
         except Exception as error:
@@ -568,7 +572,7 @@ def _conversions(args: Sequence[Any], signature: tuple[Type, ...]) -> int:
 def _kind_of(value: Any) -> str:
     shape = getattr(value, "shape", ())
     if shape:
-        return str(ArrayType(typing.numba_type(value.dtype), len(shape)))
+        return f"array({value.dtype}, {len(shape)}d)"
     return type(value).__name__
 
 

@@ -22,6 +22,7 @@ from .program import Note, Program
 from .values import ArrayRef, Mask, Root, Value, both, split
 
 LANES = 32768
+LOCAL_MEMORY = 2**26  # bytes of local arrays in a chunk of more than one block
 PRINTED = 1000  # lines of print() per launch
 WARP = 32
 
@@ -210,7 +211,9 @@ class Run:
         entry = self.program.entry
         assert entry is not None
         values = self.arguments.values()
-        self.chunk_blocks = max(1, LANES // self.threads_per_block)
+        local = sum(self.program.local_bytes.values())
+        lanes = min(LANES, LOCAL_MEMORY // local) if local else LANES
+        self.chunk_blocks = max(1, lanes // self.threads_per_block)
         if self.program.cooperative:
             self.chunk_blocks = self.blocks
         for observer in self.observers:
@@ -576,3 +579,12 @@ def shared_bytes(value: Any) -> int:
             f"the dynamic shared memory is {n:,} bytes; a block can have 0 to {MAX_SHARED:,}."
         )
     return n
+
+
+def check_shared(name: str, static: int, dynamic: int) -> None:
+    """A block has one piece of shared memory: for declared arrays, and for dynamic ones."""
+    if static and dynamic and static + dynamic > MAX_SHARED:
+        raise LaunchError(
+            f"{name}: the shared arrays of this kernel take {static:,} bytes and the launch asks "
+            f"for {dynamic:,} more; a block can have {MAX_SHARED:,} in all."
+        )

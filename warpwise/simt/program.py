@@ -128,6 +128,7 @@ class Program:
     counted: bool = False  # whether the source reports segments and branches to observers
     segments: list[list[tuple[str, int, str]]] = field(default_factory=list)
     shared_bytes: dict[Any, int] = field(default_factory=dict)
+    local_bytes: dict[Any, int] = field(default_factory=dict)
     places: dict[Any, int] = field(default_factory=dict)
     text: str = ""
     entry: Callable[..., Any] | None = None

@@ -466,8 +466,7 @@ class Function(Expressions):
             self.fail(TypingError, target, f"{name} is {describe(array.type)}; only elements of "
                       "arrays can be stored to")  # fmt: skip
         if array.type.readonly:
-            self.fail(TypingError, target, f"{name} is a constant of the kernel and cannot be "
-                      "changed", "Pass it as an argument instead.")  # fmt: skip
+            self.fail(TypingError, target, *self.why_readonly(name))
         parts = self.indices(target, array.type)
         if len(parts) != array.type.ndim or any(isinstance(p, ast.Slice) for p in parts):
             self.fail(

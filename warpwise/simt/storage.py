@@ -14,10 +14,12 @@ reading an element of all of them copies a row, and arithmetic on such values ru
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from .capacity import reserve
 from .values import ArrayRef, Root, summed
 
 
@@ -49,9 +51,11 @@ def _allocate(
     owned = run.local if space == "local" else run.allocations
     found: ArrayRef | None = owned.get(place)
     if found is None:
-        n = int(np.prod(shape))
+        n = math.prod(shape)
         blocks, threads = run.lanes
-        buf = np.empty(n * (blocks if space == "shared" else blocks * threads), dtype)
+        count = n * (blocks if space == "shared" else blocks * threads)
+        reserve(count * np.dtype(dtype).itemsize)
+        buf = np.empty(count, dtype)
         poison(buf)
         found = owned[place] = _reference(buf, shape, name, space)
         run.allocated(place, found)
