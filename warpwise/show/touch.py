@@ -109,8 +109,8 @@ def follow(launch: Any, args: Sequence[Any], arrays: Sequence[str] | None = None
     touches = []
     for name in chosen:
         done = "wrote" if census.writes[name].any() or not census.reads[name].any() else "read"
-        kind = "store" if done == "wrote" else "load"
-        events = [e for e in trace.events if e.array == name and e.kind == kind]
+        kinds = ("atomic", "store" if done == "wrote" else "load")
+        events = [e for e in trace.events if e.array == name and e.kind in kinds]
         if done == "wrote":
             times, last = census.writes[name], census.writer[name]
         else:
