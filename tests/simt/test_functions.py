@@ -346,6 +346,30 @@ def test_lambdas_under_jit() -> None:
     assert "a kernel cannot return a value" in refusal(cuda.jit(lambda out: cuda.grid(1)))
 
 
+@cuda.jit(device=True)
+def checked_root(x):
+    if x < 0:
+        raise ValueError("negative")
+    assert x < 30, "large"
+    return x**0.5
+
+
+def test_a_device_function_may_raise() -> None:
+    """The launch ends with the first thread that raised; without one, nothing happens."""
+
+    @cuda.jit
+    def k(out, shift, sign):
+        i = cuda.grid(1)
+        out[i] = checked_root((i - shift) * sign)
+
+    assert launch(k, np.float64, 0, 0.5).tolist() == [(0.5 * i) ** 0.5 for i in range(THREADS)]
+    assert refusal(k, 7, 1).startswith(
+        "checked_root: 7 of 40 threads raised ValueError('negative') before the launch stopped; "
+        "the first is block (0, 0, 0), thread (0, 0, 0)\n"
+    )
+    assert "10 of 40 threads raised AssertionError('large')" in refusal(k, 0, 1)
+
+
 def test_errors_of_the_wrong_kind_of_function() -> None:
     """Plain Python functions and decorated inner functions are refused with what to do."""
 

@@ -15,6 +15,7 @@ from .errors import (
     LaunchError,
     LivelockError,
     OutOfBoundsError,
+    ShapeError,
     SimtError,
     SourceError,
     TypingError,
@@ -26,6 +27,7 @@ from .launch import KernelNote, Note, Run
 
 __all__ = [
     "BarrierDivergenceError", "DeviceFunction", "Kernel", "KernelNote", "KernelRaisedError",
-    "LaunchError", "LivelockError", "Note", "OutOfBoundsError", "Run", "SimtError", "SourceError",
+    "LaunchError", "LivelockError", "Note", "OutOfBoundsError", "Run", "ShapeError",
+    "SimtError", "SourceError",
     "TypingError", "UnsupportedError", "as_kernel", "install", "run", "uninstall",
 ]  # fmt: skip

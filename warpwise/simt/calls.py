@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numba.core import types
 
-from . import lints, ops, typing
+from . import iterators, lints, ops, overloads, typing
+from .array_methods import Method, lower_method
 from .errors import TypingError, UnsupportedError
 from .functions import arguments_of, device_function, lower_device
 from .intrinsics import GridGroup, lower_grid_sync, lower_symbol
@@ -43,9 +44,14 @@ def lower_call(fl: Expressions, node: ast.Call) -> Val:
     called = target.const
     if isinstance(called, Symbol):
         return lower_symbol(fl, node, called)
+    if isinstance(called, Method):
+        return lower_method(fl, node, called)
     device = device_function(called)
     if device is not None:
         return lower_device(fl, node, device, name)
+    overloaded = overloads.lower(fl, node, called, name)
+    if overloaded is not None:
+        return overloaded
     args = _positional(fl, node, name)
     if _is_number_type(called):
         return _lower_cast(fl, node, _known_number_type(fl, node, called, name), args, name)
@@ -198,6 +204,8 @@ def _lower_conversion(builtin: Any, name: str) -> Handler:
 def _lower_len(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     _count(fl, node, args, "len", 1)
     value = args[0]
+    if isinstance(value.const, iterators.Items):
+        return value.const.length
     if isinstance(value.type, ArrayType):
         return Val(f"np.int64({value.code}.shape[0])", types.int64)
     if isinstance(value.type, TupleType) or isinstance(value.const, tuple):
@@ -242,11 +250,67 @@ def _lower_print(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     return Val("None", typing.STATIC, None)
 
 
-def _only_in_loops(what: str) -> Handler:
+def _lower_hasattr(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    """hasattr(x, "name"), known while compiling."""
+    _count(fl, node, args, "hasattr", 2)
+    value, name = args
+    if not isinstance(name.const, str):
+        fl.fail(TypingError, node, "hasattr takes a literal name")
+    if isinstance(value.type, ArrayType):
+        has = hasattr(np.ndarray, name.const)
+    elif value.static:
+        has = hasattr(value.const, name.const)
+    else:
+        has = typing.is_number(value.type) and name.const in ("real", "imag")
+    return fl.number(node, has)
+
+
+def _lower_isinstance(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    """isinstance(x, kind or tuple of kinds), known while compiling.
+
+    As in Numba, int stands for int64 and float for float64 only.
+    """
+    _count(fl, node, args, "isinstance", 2)
+    value, asked = args
+    kinds = list(asked.const) if isinstance(asked.const, tuple) else [asked]
+    found = False
+    for kind in (k.const if isinstance(k, Val) else k for k in kinds):
+        if kind is tuple:
+            found |= isinstance(value.type, TupleType) or isinstance(value.const, tuple)
+        elif kind in _KINDS or _is_number_type(kind):
+            found |= value.type == (_KINDS[kind] if kind in _KINDS else _number_type(kind))
+        else:
+            fl.fail(TypingError, node, "isinstance takes int, float, complex, bool, tuple or a "
+                    "number type such as float32")  # fmt: skip
+    return fl.number(node, found)
+
+
+_KINDS: dict[Any, Any] = {
+    int: types.int64, float: types.float64, complex: types.complex128, bool: types.boolean,
+}  # fmt: skip
+
+
+def _lower_part(name: str) -> Handler:
+    """np.real, np.imag of a number."""
+
     def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
-        fl.fail(UnsupportedError, node, f"{what} can be used only as `for ... in {what}`")
+        _count(fl, node, args, f"np.{name}", 1)
+        value = args[0]
+        if isinstance(value.type, types.Complex):
+            return Val(f"{value.code}.{name}", value.type.underlying_float)
+        if not typing.is_number(value.type):
+            fl.fail(TypingError, node, f"np.{name} takes a number, not {describe(value.type)}")
+        return value if name == "real" else fl.cast(fl.number(node, 0), value.type, node)
 
     return lower
+
+
+def _lower_asarray(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    _count(fl, node, args, "np.asarray", 1)
+    if not isinstance(args[0].type, ArrayType):
+        fl.fail(UnsupportedError, node, "np.asarray makes an array; a kernel cannot allocate one",
+                "Use cuda.local.array.")  # fmt: skip
+    return args[0]
 
 
 def _no_sum(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
@@ -257,9 +321,10 @@ BUILTINS: dict[Any, Handler] = {
     abs: _lower_abs, min: _lower_min_max("min"), max: _lower_min_max("max"), round: _lower_round,
     int: _lower_conversion(int, "int"), float: _lower_conversion(float, "float"),
     bool: _lower_conversion(bool, "bool"), complex: _lower_complex, len: _lower_len,
-    pow: _lower_pow, divmod: _lower_divmod, range: _only_in_loops("range(...)"),
-    print: _lower_print, enumerate: _only_in_loops("enumerate(...)"),
-    zip: _only_in_loops("zip(...)"), sum: _no_sum,
+    pow: _lower_pow, divmod: _lower_divmod, print: _lower_print, sum: _no_sum,
+    hasattr: _lower_hasattr, isinstance: _lower_isinstance, np.real: _lower_part("real"),
+    np.imag: _lower_part("imag"), np.asarray: _lower_asarray,
+    **iterators.MAKERS,
 }  # fmt: skip
 
 

@@ -91,6 +91,12 @@ class UnassignedError(SimtError):
     diagnosis = "unassigned"
 
 
+class ShapeError(SimtError):
+    """A view or an assignment that does not fit the shape of its array."""
+
+    diagnosis = "shape"
+
+
 class KernelRaisedError(SimtError):
     """Some threads ran into a `raise` or a failing `assert` of the kernel."""
 

@@ -16,7 +16,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numba.core import types
 
-from . import lints, ops, typing
+from . import iterators, lints, ops, overloads, typing
+from .array_methods import METHODS, Method
 from .device_array import DeviceNDArray
 from .errors import SimtError, TypingError, UnsupportedError, at_line
 from .functions import UnresolvedError
@@ -309,6 +310,12 @@ class Expressions:
         raise NotImplementedError
 
     def held(self, value: Val) -> Val:
+        raise NotImplementedError
+
+    def range_of(self, node: ast.AST, args: list[Val]) -> list[Val]:
+        raise NotImplementedError
+
+    def store_all(self, view: Val, value: Val, node: ast.AST, label: str) -> None:
         raise NotImplementedError
 
     def assigned_mask(self, name: str) -> str:
@@ -651,6 +658,8 @@ class Expressions:
         if typing.is_real(value.type) and node.attr == "imag":
             zero = typing.numpy_dtype(value.type).type(0)
             return self.known(zero, value.type)
+        if typing.is_number(value.type) and node.attr == "item":
+            return Val("None", STATIC, Method(value, node.attr))
         self.fail(TypingError, node, f"{describe(value.type)} has no attribute .{node.attr}")
 
     def static_attribute(self, owner: Any, node: ast.Attribute) -> Val:
@@ -721,9 +730,17 @@ class Expressions:
                 for k in range(kind.ndim)
             ]  # fmt: skip
             return self.tuple_of(items)
+        if name == "flat":
+            return iterators.flat(self, value)
+        if name in METHODS:
+            return Val("None", STATIC, Method(value, name))
+        found = overloads.of_attribute(self, node, value, name)
+        if found is not None:
+            return found
         self.fail(
             UnsupportedError, node, f"arrays in a kernel have no .{name}",
-            "They have shape, size, ndim, strides, dtype, itemsize, nbytes and T.",
+            "They have shape, size, ndim, strides, dtype, itemsize, nbytes, T and flat, and can be "
+            "viewed with reshape and view.",
         )  # fmt: skip
 
     def part_of(self, value: Val, node: ast.Attribute) -> Val:
@@ -749,6 +766,9 @@ class Expressions:
             return self.element_or_view(value, node)
         if isinstance(value.type, TupleType) or isinstance(value.const, tuple):
             return self.tuple_item(value, node)
+        if isinstance(value.const, iterators.Flat):
+            array, index = self.flat_element(value.const, node)
+            return iterators.element(self, node, array, index)
         if value.static:
             self.fail(
                 UnsupportedError, node,
@@ -756,6 +776,15 @@ class Expressions:
                 "Make it a tuple or a NumPy array, or pass it as an argument.",
             )  # fmt: skip
         self.fail(TypingError, node, f"{describe(value.type)} is a number and cannot be indexed")
+
+    def flat_element(self, flat: iterators.Flat, node: ast.Subscript) -> tuple[Val, list[Val]]:
+        """The array and the index of a.flat[k]."""
+        k = self.expression(node.slice)
+        if not typing.is_integer(k.type):
+            name = ast.unparse(node.value)
+            self.fail(TypingError, node, f"an index of {name} is an integer, not "
+                      f"{describe(k.type)}")  # fmt: skip
+        return flat.array, flat.index(self, node, k)
 
     def tuple_item(self, value: Val, node: ast.Subscript) -> Val:
         items = self.items(value)
@@ -798,7 +827,7 @@ class Expressions:
         )
 
     def indices(self, node: ast.Subscript, kind: ArrayType) -> list[Any]:
-        """The index as a list of Val, or ast.Slice for whole ranges; `...` is expanded."""
+        """The index as a list of Val, ast.Slice, None for a new axis; `...` is expanded."""
         parts: list[Any] = []
         written = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for part in written:
@@ -809,16 +838,21 @@ class Expressions:
                 parts.append(...)
                 continue
             value = self.expression(part)
-            parts.extend(self.items(value) if isinstance(value.type, TupleType) else [value])
+            if value.static and value.const is None:
+                parts.append(None)
+            else:
+                parts.extend(self.items(value) if isinstance(value.type, TupleType) else [value])
+        used = len(parts) - parts.count(None)
         if parts.count(...) == 1:
             at = parts.index(...)
-            parts[at : at + 1] = [ast.Slice()] * (kind.ndim - len(parts) + 1)
+            parts[at : at + 1] = [ast.Slice()] * (kind.ndim - used + 1)
+            used = max(used - 1, kind.ndim)
         name = ast.unparse(node.value)
-        if len(parts) > kind.ndim:
+        if used > kind.ndim:
             self.fail(
                 TypingError, node,
                 f"{name} has {kind.ndim} dimension{'s' * (kind.ndim != 1)} "
-                f"but is indexed with {len(parts)}",
+                f"but is indexed with {used}",
             )  # fmt: skip
         for part in parts:
             if isinstance(part, Val) and not typing.is_integer(part.type):
@@ -854,17 +888,19 @@ class Expressions:
                 codes.append(part.code)
                 ndim -= 1
                 continue
+            if part is None:
+                codes.append("None")
+                ndim += 1
+                continue
             bounds = []
             for bound in (part.lower, part.upper, part.step):
                 value = None if bound is None else self.expression(bound)
                 if value is not None and not value.static and not typing.is_integer(value.type):
                     self.fail(TypingError, node, "the bounds of a slice are integers")
                 absent = value is None or value.const is None
-                bounds.append("None" if absent or value is None else value.code)
-            if len(bounds) == 3 and bounds[2] != "None" and part.step is not None:
-                step = self.expression(part.step)
-                if step.known and step.const == 0:
+                if bound is part.step and value is not None and value.known and value.const == 0:
                     self.fail(TypingError, node, "the step of a slice cannot be 0")
+                bounds.append("None" if absent or value is None else value.code)
             codes.append(f"({', '.join(bounds)})")
         site = self.site(node, ast.unparse(node.value), "view")
         out = self.temporary("view")

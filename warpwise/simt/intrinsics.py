@@ -118,7 +118,10 @@ def _array(space: str) -> Handler:
 
     def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
         expect(fl, node, args, name, 2)
-        shape, dtype = _shape(fl, node, name, args[0]), _dtype(fl, node, name, args[1])
+        shape, dtype = (
+            _shape(fl, node, name, args[0]),
+            number_type(fl, node, f"cuda.{name}", args[1]),
+        )
         if typing.is_bfloat16(dtype):
             fl.fail(
                 TypingError, node, "Numba has no shared or local arrays of bfloat16",
@@ -159,7 +162,8 @@ def _shape(fl: Expressions, node: ast.Call, name: str, shape: Val) -> tuple[int,
     return tuple(sizes)
 
 
-def _dtype(fl: Expressions, node: ast.Call, name: str, dtype: Val) -> Type:
+def number_type(fl: Expressions, node: ast.Call, name: str, dtype: Val) -> Type:
+    """The type that an argument names."""
     value = dtype.const if dtype.static else None
     if isinstance(value, (types.Number, types.Boolean)):
         return value
@@ -170,7 +174,7 @@ def _dtype(fl: Expressions, node: ast.Call, name: str, dtype: Val) -> Type:
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return typing.numba_type(np.dtype(value))
     fl.fail(
-        TypingError, node, f"the second argument of cuda.{name} is a type, such as float32",
+        TypingError, node, f"{name} takes a type here, such as float32",
         "Import it: from numba import float32.",
     )  # fmt: skip
 

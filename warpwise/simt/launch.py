@@ -363,6 +363,11 @@ class Run:
         count, known = self._raised.get(site, (0, first))
         self._raised[site] = count + len(chosen), min(first, known)
 
+    def stop(self) -> None:
+        """End the launch with the report of the first raise: one in a device function."""
+        self._raise_faults()
+        self._raise_raised(so_far=True)
+
     def unassigned(self, name: str, missing: Mask, site: int) -> UnassignedError:
         """Lanes read a variable that has no value for them."""
         place = self.program.sites[site]
@@ -377,13 +382,14 @@ class Run:
         )
         return UnassignedError(text, line=place.line, line_text=place.line_text)
 
-    def _raise_raised(self) -> None:
+    def _raise_raised(self, so_far: bool = False) -> None:
         for number, (count, first) in self._raised.items():
             site = self.program.sites[number]
             block, thread = divmod(first, self.threads_per_block)
+            when = " before the launch stopped" * so_far
             text = (
-                f"{site.function}: {count:,} of {self.threads:,} threads raised {site.array}; "
-                f"the first is block {unravel(block, self.grid)}, "
+                f"{site.function}: {count:,} of {self.threads:,} threads raised {site.array}{when};"
+                f" the first is block {unravel(block, self.grid)}, "
                 f"thread {unravel(thread, self.block)}\n"
                 f"  line {site.line}:  {site.line_text}\n"
                 "  On a GPU this is seen only with @cuda.jit(debug=True, opt=False)."

@@ -61,13 +61,14 @@ def _step(
             known = run.indices.of(i)
             if known.low >= 0 and known.high < n:
                 return known.times(stride), m
-    i, m = _in_range(run, arr, index, axis, i, m, site)
+    i, m = in_range(run, arr, index, axis, i, m, site)
     return i * stride, m
 
 
-def _in_range(
+def in_range(
     run: Run, arr: ArrayRef, index: tuple[Value, ...], axis: int, i: Value, m: Mask, site: int
 ) -> tuple[Value, Mask]:
+    """One index as a position along its axis, and the mask without lanes out of bounds."""
     n = arr.shape[axis]
     if i.dtype is not I64:
         if i.dtype == np.uint64 and i.size and i.max() > BEYOND:

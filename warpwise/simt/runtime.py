@@ -22,13 +22,13 @@ from .values import (
     any_lane,
     both,
     minus,
-    part,
     select,
     split,
 )
 from .values import (
     blend as _blend,
 )
+from .views import fill, fill_each, only_item, part, reshaped, retyped, row, transposed
 from .warp import (
     activemask,
     ballot,
@@ -44,12 +44,55 @@ from .warp import (
 )
 
 __all__ = [
-    "BF16", "FP16", "I64", "ArrayRef", "LaneRange", "Spin", "activemask", "any_lane", "assign",
-    "atomic", "ballot", "barrier", "barrier_vote", "both", "bound", "brev", "clz", "fence", "ffs",
-    "fused", "grid_barrier", "lanemask_lt", "load", "local_array", "match_all", "match_any",
-    "minus", "narrow", "part", "pick", "popc", "row", "select", "shared_array", "shuffle", "split",
+    "BF16",
+    "FP16",
+    "I64",
+    "ArrayRef",
+    "LaneRange",
+    "Spin",
+    "activemask",
+    "any_lane",
+    "assign",
+    "atomic",
+    "ballot",
+    "barrier",
+    "barrier_vote",
+    "both",
+    "bound",
+    "brev",
+    "clz",
+    "fence",
+    "ffs",
+    "fill",
+    "fill_each",
+    "fused",
+    "grid_barrier",
+    "lanemask_lt",
+    "load",
+    "local_array",
+    "match_all",
+    "match_any",
+    "minus",
+    "narrow",
+    "only_item",
+    "part",
+    "pick",
+    "popc",
+    "quotient_of",
+    "range_length",
+    "remainder_of",
+    "reshaped",
+    "retyped",
+    "row",
+    "select",
+    "shared_array",
+    "shuffle",
+    "split",
     "store",
-    "transposed", "vote", "warp_barrier",
+    "transposed",
+    "vote",
+    "warp_barrier",
+    "wrapped",
 ]  # fmt: skip
 
 
@@ -117,6 +160,34 @@ class LaneRange:
             if self.mask is False:
                 return
             value = value + self.step
+
+
+def range_length(start: Value, stop: Value, step: Value, m: Mask, where: tuple[str, str]) -> Value:
+    """len(range(start, stop, step)); int64."""
+    start, stop, step = (bound.astype(I64) for bound in (start, stop, step))
+    stuck = step == 0
+    if stuck.any():
+        if any_lane(stuck if m is True else m & stuck):
+            raise UnsupportedError(f"{where[0]}: range() with a step of 0 never ends\n  {where[1]}")
+        step = np.where(stuck, 1, step)[()]
+    span = select(step > 0, stop - start, start - stop)
+    return np.maximum((span + np.abs(step) - 1) // np.abs(step), 0)
+
+
+def remainder_of(a: Value, b: Value) -> Value:
+    """a % b of extents; lanes with an empty array take no part."""
+    return a % np.maximum(b, 1)
+
+
+def quotient_of(a: Value, b: Value) -> Value:
+    """a // b of extents."""
+    return a // np.maximum(b, 1)
+
+
+def wrapped(k: Value, n: Value) -> Value:
+    """A position that may count from the end, as int64."""
+    k = k.astype(I64)
+    return k + np.where(k < 0, n, 0)
 
 
 class Spin:
@@ -187,68 +258,3 @@ def pick(items: tuple[Value, ...], index: Value, m: Mask, where: tuple[str, str]
         for k in range(1, n):
             result = select(index == k, items[k], result)
     return result
-
-
-def row(run: Any, arr: Any, index: tuple[Any, ...], m: Mask, site: int) -> Any:
-    """A view: each index is a value (drops its axis) or (start, stop, step) with None for gaps."""
-    from .memory import _in_range
-
-    if isinstance(arr, SplitRef):
-        yes, no = split(m, arr.mask)
-        parts = [
-            row(run, part, index, mask, site) if mask is not False else None
-            for part, mask in ((arr.first, yes), (arr.second, no))
-        ]
-        return (
-            parts[1]
-            if parts[0] is None
-            else parts[0]
-            if parts[1] is None
-            else (SplitRef(arr.mask, parts[0], parts[1]))
-        )
-    offset = arr.offset
-    shape: list[Any] = []
-    strides: list[Any] = []
-    full = index + ((None, None, None),) * (arr.ndim - len(index))
-    values = tuple(i if not isinstance(i, tuple) else np.int64(0) for i in full)
-    for axis, i in enumerate(full):
-        n, stride = arr.shape[axis], arr.strides[axis]
-        if isinstance(i, tuple):
-            start, length, step = _slice(i, np.int64(n))
-            offset = offset + start * stride
-            shape.append(length)
-            strides.append(stride * step)
-        else:
-            i, m = _in_range(run, arr, values, axis, i, m, site)
-            if m is False:
-                i = np.int64(0)
-            offset = offset + i * stride
-    return ArrayRef(arr.root, arr.name, offset, tuple(shape), tuple(strides))
-
-
-def _slice(s: tuple[Any, Any, Any], n: Value) -> tuple[Value, Value, Value]:
-    """start, length, step of a slice over n elements, with Python's clamping, for all lanes."""
-    start, stop, step = s
-    step = np.int64(1) if step is None else step.astype(I64)
-    if (step == 0).any():
-        raise UnsupportedError("the step of a slice is 0")
-    upward = step > 0
-    low, high = select(upward, np.int64(0), np.int64(-1)), select(upward, n, n - 1)
-    start = select(upward, np.int64(0), n - 1) if start is None else _clamp(start, n, low, high)
-    stop = select(upward, n, np.int64(-1)) if stop is None else _clamp(stop, n, low, high)
-    span = select(upward, stop - start, start - stop)
-    length = np.maximum((span + np.abs(step) - 1) // np.abs(step), 0)
-    return start, length, step
-
-
-def _clamp(i: Value, n: Value, low: Value, high: Value) -> Value:
-    i = i.astype(I64)
-    i = i + select(i < 0, n, np.int64(0))
-    return np.minimum(np.maximum(i, low), high)
-
-
-def transposed(arr: Any) -> Any:
-    """arr.T"""
-    if isinstance(arr, SplitRef):
-        return SplitRef(arr.mask, transposed(arr.first), transposed(arr.second))
-    return ArrayRef(arr.root, arr.name, arr.offset, arr.shape[::-1], arr.strides[::-1])

@@ -106,7 +106,8 @@ class TextScope:
 
 # What a kernel may call of Python's own; the rest of `builtins` stays out of reach of a text.
 _BUILTIN_NAMES = """
-    abs bool complex divmod enumerate float int len max min pow print range round sum tuple zip
+    abs bool complex divmod enumerate float hasattr int isinstance iter len max min pow print range
+    reversed round sum tuple zip
 """
 _BUILTINS = {name: getattr(builtins, name) for name in _BUILTIN_NAMES.split()}
 

@@ -23,8 +23,8 @@ from . import lints, typing
 from .closures import closure_of
 from .errors import SimtError, TypingError, UnsupportedError
 from .expressions import Expressions
-from .functions import UnresolvedError
-from .loops import rewrite
+from .functions import UnresolvedError, arguments_of
+from .iterators import Flat, Items, is_unroll, iterate, literal_list, unrolled
 from .names import (
     FUNCTION_EXITS,
     assigned_in,
@@ -37,6 +37,7 @@ from .names import (
     names,
     parameters_of,
     returns_early,
+    target_names,
     targets,
 )
 from .program import MISSING, Lines, Program, Val, Var, describe, same_type
@@ -106,7 +107,7 @@ class Function(Expressions):
         self.tracked: list[str] = []  # names that some path reads without a value
         self.once = assigned_once(source.tree)
         self.local: list[frozenset[str]] = []
-        self.rewritten: dict[int, tuple[list[ast.stmt], ast.For]] = {}  # loops over items
+        self.unrolled: dict[int, ast.For] = {}  # loops over literal_unroll(...), rewritten
         self.variables: dict[tuple[str, Type], str] = {}
         self.returns_early = returns_early(source.tree)
 
@@ -390,9 +391,13 @@ class Function(Expressions):
         elif isinstance(target, (ast.Tuple, ast.List)):
             self.unpack(target, value, node)
         elif isinstance(target, ast.Subscript):
-            array, parts = self.element_target(target)
-            index = "".join(f"{p.code}, " for p in parts)
-            self.store(array, index, value, node, ast.unparse(target.value))
+            array, parts = self.target_of(target)
+            if len(parts) == array.type.ndim and all(isinstance(p, Val) for p in parts):
+                index = "".join(f"{p.code}, " for p in parts)
+                self.store(array, index, value, node, ast.unparse(target.value))
+            else:
+                view = self.view(array, parts, target)
+                self.store_all(view, value, node, ast.unparse(target.value))
         else:
             self.fail(
                 UnsupportedError, node, "only variables and array elements can be assigned to"
@@ -400,6 +405,11 @@ class Function(Expressions):
 
     def assign_name(self, name: str, value: Val, node: ast.AST) -> None:
         if value.static:
+            if isinstance(value.const, Items) and self.mask != "m":
+                self.fail(
+                    UnsupportedError, node, f"{name} holds an iterator, made in a branch or loop",
+                    "Write it where it is used: for ... in range(n).",
+                )  # fmt: skip
             self.env[name] = Var(STATIC, self._kept(name, value.const, node))
             return
         variable = self.variable(name, value.type)
@@ -458,23 +468,50 @@ class Function(Expressions):
         for part, item in zip(target.elts, items, strict=True):
             self.assign_to(part, item, node)
 
-    def element_target(self, target: ast.Subscript) -> tuple[Val, list[Val]]:
-        """The array and index of an element that is stored to."""
+    def target_of(self, target: ast.Subscript) -> tuple[Val, list[Any]]:
+        """The array that is stored to, and where: see `indices`."""
         array = self.expression(target.value)
         name = ast.unparse(target.value)
+        flat_index: list[Any] | None = None
+        if isinstance(array.const, Flat):
+            array, flat_index = self.flat_element(array.const, target)
         if not isinstance(array.type, ArrayType):
             self.fail(TypingError, target, f"{name} is {describe(array.type)}; only elements of "
                       "arrays can be stored to")  # fmt: skip
         if array.type.readonly:
             self.fail(TypingError, target, *self.why_readonly(name))
-        parts = self.indices(target, array.type)
-        if len(parts) != array.type.ndim or any(isinstance(p, ast.Slice) for p in parts):
+        return array, self.indices(target, array.type) if flat_index is None else flat_index
+
+    def element_target(self, target: ast.Subscript) -> tuple[Val, list[Val]]:
+        """The array and index of one element."""
+        array, parts = self.target_of(target)
+        if len(parts) != array.type.ndim or not all(isinstance(p, Val) for p in parts):
             self.fail(
                 UnsupportedError, target,
-                f"a whole part of {name} cannot be assigned at once",
+                f"a whole part of {ast.unparse(target.value)} cannot be changed at once",
                 f"Give an index for each dimension ({array.type.ndim}) and loop over the rest.",
             )  # fmt: skip
         return array, parts
+
+    def store_all(self, view: Val, value: Val, node: ast.AST, label: str) -> None:
+        """view[...] = value: a number into all elements, or a tuple into as many."""
+        kind: ArrayType = view.type
+        site = self.site(node, label, "store", kind.space)
+        if isinstance(value.type, TupleType) and kind.ndim == 1:
+            codes = "".join(f"{self.cast(item, kind.dtype, node).code}, "
+                            for item in self.items(self.held(value)))  # fmt: skip
+            where = self.where(node)
+            self.emit(f"fill_each(rt, {view.code}, ({codes}), {self.mask}, {site}, {where})")
+            return
+        if isinstance(value.type, ArrayType):
+            self.fail(
+                UnsupportedError, node, f"an array cannot be assigned to a part of {label}",
+                "Numba has no memory for the copy in a kernel; write the loop over the elements.",
+            )  # fmt: skip
+        if not typing.is_number(value.type):
+            self.fail(TypingError, node, f"{describe(value.type)} cannot be stored into {label}")
+        code = self.held(self.cast(value, kind.dtype, node)).code
+        self.emit(f"fill(rt, {view.code}, {code}, {self.mask}, {site})")
 
     def store(self, array: Val, index: str, value: Val, node: ast.AST, label: str) -> None:
         if not typing.is_number(value.type):
@@ -537,11 +574,10 @@ class Function(Expressions):
         self.do_If(stop)
 
     def _report(self, node: ast.AST, text: str) -> None:
-        if not self.is_kernel:
-            self.fail(UnsupportedError, node, "a device function cannot raise",
-                      "Return a value that tells the kernel, and raise there.")  # fmt: skip
         site = self.site(node, text, "raise")
         self.emit(f"rt.raised({site}, {self.mask})")
+        if not self.is_kernel:  # its caller has no value to go on with
+            self.emit("rt.stop()")
         if self.loops:
             self.emit(f"lanes_gone = both(lanes_gone, {self.mask})")
         self.emit(f"rt.leave({self.mask})")
@@ -789,10 +825,56 @@ class Function(Expressions):
         return self.finish_loop(node, loop, lines)
 
     def do_For(self, node: ast.For) -> bool:
-        if not self._over_range(node):
-            return self._over_items(node)
-        bounds = self.range_bounds(node)
-        kind = bounds[0].type
+        if isinstance(node.iter, ast.Call):
+            called = self.expression(node.iter.func).const
+            if is_unroll(called):
+                return self._unrolled(node, node.iter)
+            if called is range:
+                return self._over_range(node, node.iter)
+        source = node.iter
+        over = (
+            literal_list(self, source)
+            if isinstance(source, ast.List)
+            else (self.expression(source))
+        )
+        items = iterate(self, over, node)
+        bounds = self.number(node, 0), items.length, self.number(node, 1)
+        private = frozenset(n for n in target_names(node.target)
+                            if count_names(node, n) == self.occurrences[n])  # fmt: skip
+
+        def assign(mask: str, value: str) -> None:
+            self.local.append(private)
+            self.assign_to(
+                node.target, items.item(self, node, Val(value, typing.types.int64)), node
+            )
+            self.local.pop()
+
+        return self._for(node, bounds, assign)
+
+    def _over_range(self, node: ast.For, call: ast.Call) -> bool:
+        if not isinstance(node.target, ast.Name):
+            self.fail(UnsupportedError, node, "the loop over range() has one variable")
+        if call.keywords:
+            self.fail(TypingError, node, "range() takes one, two or three numbers")
+        bounds = self.range_of(node, arguments_of(self, call))
+        kind, name = bounds[0].type, node.target.id
+
+        def assign(mask: str, value: str) -> None:
+            variable = self.variable(name, kind)
+            self.env[name] = Var(kind)
+            private = count_names(node, name) == self.occurrences[name]
+            code = value if private else f"assign({mask}, {value}, {variable}, m)"
+            self.emit(f"{variable} = {code}")
+            if name in self.tracked:
+                lanes_set = self.assigned_mask(name)
+                self.emit(f"{lanes_set} = both({lanes_set}, {mask})")
+
+        return self._for(node, bounds, assign)
+
+    def _for(
+        self, node: ast.For, bounds: Sequence[Val], assign: Callable[[str, str], None]
+    ) -> bool:
+        """A loop over numbers; `assign` lowers what gets the loop variable its value."""
         mask, lanes = self.temporary("m"), self.temporary("lanes")
         where = self.where(node.iter)
         codes = ", ".join(b.code for b in bounds)
@@ -802,16 +884,7 @@ class Function(Expressions):
         def test() -> None:
             self.emit(f"{mask} = {lanes}.mask")
             self.branch_site(node, mask, f"{lanes}.left")
-            assert isinstance(node.target, ast.Name)
-            name = node.target.id
-            variable = self.variable(name, kind)
-            self.env[name] = Var(kind)
-            private = count_names(node, name) == self.occurrences[name]
-            code = value if private else f"assign({mask}, {value}, {variable}, m)"
-            self.emit(f"{variable} = {code}")
-            if name in self.tracked:
-                lanes_set = self.assigned_mask(name)
-                self.emit(f"{lanes_set} = both({lanes_set}, {mask})")
+            assign(mask, value)
 
         lines, loop = self.loop(node, mask, test)
         indent = "    " * (self.depth + 1)
@@ -822,52 +895,37 @@ class Function(Expressions):
         self.emit(f"for {value} in {lanes}:")
         return self.finish_loop(node, loop, lines)
 
-    def _over_range(self, node: ast.For) -> bool:
-        return isinstance(node.iter, ast.Call) and self.expression(node.iter.func).const is range
+    def _unrolled(self, node: ast.For, call: ast.Call) -> bool:
+        """for v in literal_unroll(t): the body once for each item of the tuple."""
+        if len(call.args) != 1 or call.keywords:
+            self.fail(TypingError, node, "literal_unroll takes one tuple")
+        value = self.expression(call.args[0])
+        if not isinstance(value.type, TupleType) and not isinstance(value.const, tuple):
+            self.fail(
+                TypingError, node, f"literal_unroll takes a tuple, not {describe(value.type)}"
+            )
+        items = self.items(self.held(value))
+        number = (
+            list(self.unrolled).index(id(node)) if id(node) in self.unrolled else len(self.unrolled)
+        )
+        if id(node) not in self.unrolled:
+            take = ast.Assign([node.target], ast.Constant(0))
+            own = set(self._suite_local([take, *node.body]))
+            loop = self.unrolled[id(node)] = unrolled(node, number, len(items), own)
+            new = {n for n in names(loop) if self.occurrences[n] == 0}
+            self.occurrences.update(n for n in names(loop) if n in new)
+            self.assigned |= assigned_in(loop)
+            self.once |= {f"unroll__{number}_{k}" for k in range(len(items))}
+            if isinstance(node.target, ast.Name):
+                self.once |= {f"{node.target.id}__{k}" for k in range(len(items))}
+        for k, item in enumerate(items):
+            self.assign_name(f"unroll__{number}_{k}", item, node)
+        return self.do_For(self.unrolled[id(node)])
 
-    def _over_items(self, node: ast.For) -> bool:
-        """A loop over an array, a tuple, enumerate() or zip(), as one over range()."""
-        call = node.iter
-        overs = [call]
-        if isinstance(call, ast.Call):
-            builtin = self.expression(call.func).const
-            counts = {enumerate: (1, 2), zip: tuple(range(1, 9))}.get(builtin, ())
-            if len(call.args) not in counts or call.keywords:
-                self.fail(
-                    UnsupportedError, node,
-                    "a loop in a kernel runs over range(...), an array or a tuple",
-                    "Write `for i in range(n)` and use i as the index.",
-                )  # fmt: skip
-            overs = call.args[:1] if builtin is enumerate else call.args
-        for over in overs:
-            if isinstance(over, ast.Name):  # anything else is held in a variable first
-                value = self.expression(over)
-                if not isinstance(value.type, (ArrayType, TupleType)):
-                    self.fail(
-                        TypingError, node, f"{describe(value.type)} cannot be looped over",
-                        "Write `for i in range(n)`.",
-                    )  # fmt: skip
-        key = id(node)
-        if key not in self.rewritten:
-            before, loop = rewrite(node, len(self.rewritten))
-            for statement in (*before, loop):
-                self.occurrences.update(n for n in names(statement) if n.startswith(("k__", "x__")))
-                self.assigned |= {n for n in assigned_in(statement) if n.startswith(("k__", "x__"))}
-            self.rewritten[key] = before, loop
-        before, loop = self.rewritten[key]
-        for statement in before:
-            self.statement(statement)
-        return self.do_For(loop)
-
-    def range_bounds(self, node: ast.For) -> list[Val]:
-        """start, stop, step of `for name in range(...)`, in the type of the loop variable."""
-        call = node.iter
-        assert isinstance(call, ast.Call)
-        if not isinstance(node.target, ast.Name):
-            self.fail(UnsupportedError, node, "the loop over range() has one variable")
-        if call.keywords or not 1 <= len(call.args) <= 3:
+    def range_of(self, node: ast.AST, args: list[Val]) -> list[Val]:
+        """start, stop, step of range(*args), in the type of the loop variable."""
+        if not 1 <= len(args) <= 3:
             self.fail(TypingError, node, "range() takes one, two or three numbers")
-        args = [self.expression(arg) for arg in call.args]
         for value in args:
             if not typing.is_number(value.type) or isinstance(value.type, typing.types.Complex):
                 self.fail(TypingError, node, f"range() takes integers, not {describe(value.type)}")

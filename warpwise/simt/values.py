@@ -26,7 +26,7 @@ class Root:
 
     __slots__ = (
         "__weakref__", "buf", "bytewise", "copy_on_write", "count", "dirty", "init", "name",
-        "part", "space",
+        "space", "views",
     )  # fmt: skip
 
     def __init__(
@@ -46,7 +46,7 @@ class Root:
         # Which elements hold a value: for memory that starts undefined, else None.
         self.init: Any = None
         self.count = count  # elements per block (shared) or per thread (local)
-        self.part: PartRoot | None = None  # its floats, when it holds complex numbers
+        self.views: dict[Any, Root] = {}  # the same memory as other types
         self.bytewise = False  # dynamic shared memory: block after block
 
     def writable(self) -> Any:
@@ -54,25 +54,6 @@ class Root:
         if self.copy_on_write and not self.dirty:
             self.buf = self.buf.copy()
         self.dirty = True
-        return self.buf
-
-
-class PartRoot(Root):
-    """The same memory as another root of complex numbers, as floats."""
-
-    __slots__ = ("whole",)
-
-    def __init__(self, whole: Root) -> None:
-        self.whole = whole
-        self.name, self.space, self.count, self.init = whole.name, whole.space, 0, None
-        self.bytewise = whole.bytewise
-
-    @property
-    def buf(self) -> Any:  # type: ignore[override]
-        return self.whole.buf.view(f"f{self.whole.buf.itemsize // 2}")
-
-    def writable(self) -> Any:
-        self.whole.writable()
         return self.buf
 
 
@@ -152,18 +133,6 @@ def minus(a: Mask, b: Mask) -> Mask:
         return False
     left = ~b if a is True else a & ~b
     return left if left.any() else False
-
-
-def part(arr: Any, offset: int) -> Any:
-    """arr.real (offset 0) or arr.imag (1) of a complex array in global memory."""
-    if isinstance(arr, SplitRef):
-        return SplitRef(arr.mask, part(arr.first, offset), part(arr.second, offset))
-    if arr.root.part is None:
-        arr.root.part = PartRoot(arr.root)
-    return ArrayRef(
-        arr.root.part, arr.name, arr.offset * 2 + offset, arr.shape,
-        tuple(s * 2 for s in arr.strides),
-    )  # fmt: skip
 
 
 class SplitRef:
