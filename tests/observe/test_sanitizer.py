@@ -228,12 +228,6 @@ def test_uninitialised_device_memory() -> None:
     assert sanitize(read[1, 8], np.zeros(8), cuda.to_device(np.zeros(8))) == []
 
 
-def test_warp_functions_out_of_their_mask() -> None:
-    """A caller whose bit is missing, and a source lane that takes no part, are warnings."""
-    text = "def k(out):\n    if cuda.laneid <= 16: cuda.syncwarp(0xffff)\n"
-    assert kinds(text, 1, 32, np.zeros(1)) == {("mask_without_caller", "", "warning")}
-
-
 def test_it_takes_a_launch() -> None:
     """The kernel itself, without brackets, is refused with how to write it."""
     kernel = Kernel.from_source(HEADER + "def k(out):\n    pass\n", "k")

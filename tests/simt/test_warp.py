@@ -128,9 +128,9 @@ def test_bits_and_numbers(expression: str, want: int) -> None:
 
 def test_undefined_uses_are_noted() -> None:
     """Reading from a lane that takes no part, and a caller whose bit is missing."""
-    with pytest.warns(KernelNote, match="a thread reads from a lane that does not take part"):
+    with pytest.warns(KernelNote, match="thread 8 reads the value of thread 16, which does not"):
         lanes("v", setup="v = i\n    if i < 16: v = cuda.shfl_down_sync(0xffff, i, 8)")
-    with pytest.warns(KernelNote, match="a thread calls it whose own bit is not in the mask"):
+    with pytest.warns(KernelNote, match="thread 16 calls it, and its own bit is not in the"):
         lanes("i", setup="if i <= 16: cuda.syncwarp(0xffff)")
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..simt.errors import LivelockError, SimtError
+from ..simt.errors import BarrierDivergenceError, LivelockError, OutOfBoundsError, SimtError
 from ..simt.launch import Dim3, Run, unravel
+from ..simt.misuse import Misuse, text_of
 from ..simt.program import Site
 from ..simt.values import ArrayRef
 from . import shadow
@@ -72,10 +73,32 @@ class Findings(list[Finding]):
 
 def of_error(error: SimtError, run: Run | None) -> Finding:
     """The finding of an error that stopped the launch."""
-    threads: tuple[Who, ...] = ()
+    facts: dict[str, Any] = {"line": error.line}
     if isinstance(error, LivelockError) and error.cell and run is not None:
-        threads = tuple(_who(run, thread) for thread in error.threads)
-    return Finding(error.diagnosis, "error", str(error), line=error.line, threads=threads)
+        facts["threads"] = tuple(_who(run, thread) for thread in error.threads)
+    elif isinstance(error, OutOfBoundsError):
+        facts |= {"threads": ((error.block, error.thread),), "array": error.array,
+                  "index": error.index, "count": error.count}  # fmt: skip
+    elif isinstance(error, BarrierDivergenceError):
+        parties = error.arrived[:1] + error.missing[:1]
+        facts |= {"threads": tuple((error.block, thread) for thread in parties),
+                  "other_line": error.other_line, "count": error.count}  # fmt: skip
+    return Finding(error.diagnosis, "error", str(error), **facts)
+
+
+def of_misuse(misuse: Misuse, run: Run) -> Finding:
+    """The finding of a warp function that a GPU leaves undefined."""
+    place = run.program.sites[misuse.site]
+    block = misuse.thread // run.threads_per_block
+    threads = tuple(
+        _who(run, thread)
+        for thread in (misuse.thread, misuse.other)
+        if thread >= 0 and thread // run.threads_per_block == block
+    )
+    return Finding(
+        misuse.kind, "error", text_of(run, misuse), line=place.line, threads=threads,
+        count=misuse.count,
+    )  # fmt: skip
 
 
 def of_record(run: Run, row: Any, arr: ArrayRef, why: str) -> Finding:

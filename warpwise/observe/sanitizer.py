@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..simt.errors import SimtError
+from ..simt.errors import OutOfBoundsError, SimtError
 from ..simt.launch import Run
+from ..simt.misuse import KINDS as misuse_kinds
 from ..simt.storage import where_in_buffer
 from ..simt.values import ArrayRef, Mask, Root, Value
 from . import findings, shadow
@@ -118,6 +119,8 @@ class Sanitizer(Quiet):
         self, run: Run, site: int, arr: ArrayRef, at: Value, m: Mask, value: Any, writes: bool,
         atomic: bool,
     ) -> None:  # fmt: skip
+        if run.divided is not None:
+            return  # a barrier failed: nothing after it is ordered
         if arr.root.space == "local":
             self._local(run, site, arr, at, m, writes)
             return
@@ -240,14 +243,13 @@ class Sanitizer(Quiet):
     # -- findings ----------------------------------------------------------------
 
     def report(self, run: Run) -> list[Finding]:
-        """The findings so far, errors first, then by line."""
+        """The findings so far, by line."""
         found = [
             findings.of_record(run, row, self._arrays[int(row[shadow.SITE])],
                                self._why.get(_key(row), ""))
             for row in self._records[: self._used]
         ]  # fmt: skip
-        order = {"error": 0, "warning": 1, "info": 2}
-        return sorted(found, key=lambda f: (order[f.severity], f.line or 0, f.other_line or 0))
+        return sorted(found, key=lambda one: (one.line or 0, one.other_line or 0))
 
 
 def _key(record: Any) -> tuple[int, ...]:
@@ -278,15 +280,26 @@ def sanitize(launch: Any, *args: Any) -> Findings:
     kernel, grid, block, sharedmem = launch_of(launch)
     sanitizer = Sanitizer()
     keep = _Keep()
-    stopped: list[Finding] = []
+    stopped: SimtError | None = None
     try:
         kernel.run(grid, block, args, [keep, sanitizer], sharedmem)
     except SimtError as error:
-        stopped.append(findings.of_error(error, keep.run))
-    if keep.run is None:
-        return Findings(stopped)
-    notes = [Finding(n.kind, "warning", n.text, line=n.line) for n in keep.run.notes]
-    return Findings(stopped + sanitizer.report(keep.run) + notes)
+        stopped = error
+    run = keep.run
+    if run is None:
+        return Findings([] if stopped is None else [findings.of_error(stopped, None)])
+    found = [findings.of_error(error, run) for error in run.out_of_bounds_errors()]
+    if stopped is not None and not isinstance(stopped, OutOfBoundsError):
+        found.append(findings.of_error(stopped, run))
+    found += [findings.of_misuse(misuse, run) for misuse in run.misuses.values()]
+    found += sanitizer.report(run)
+    found += [
+        Finding(note.kind, "warning", note.text, line=note.line)
+        for note in run.notes
+        if note.kind not in misuse_kinds
+    ]
+    order = {"error": 0, "warning": 1, "info": 2}
+    return Findings(sorted(found, key=lambda one: order[one.severity]))
 
 
 class _Keep(Quiet):

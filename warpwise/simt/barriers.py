@@ -12,29 +12,47 @@ from .values import Mask, Value
 
 def barrier(run: Any, m: Mask, site: int) -> None:
     """cuda.syncthreads(): every thread of the block that still runs has to be here."""
-    if m is not True:
+    if m is not True or run.divided is not None:
         check_arrival(run, m, site)
     for observer in run.observers:
         observer.barrier(run, site, m)
 
 
 def check_arrival(run: Any, m: Mask, site: int) -> None:
-    """Raise when some threads of a block are here and others go on elsewhere."""
-    threads = run.lanes[1]
-    arrived = np.broadcast_to(m, (m.shape[0] if m.ndim else 1, threads))
-    missing = ~arrived if run.exited is False else ~arrived & ~run.exited
-    missing = np.broadcast_to(missing, (max(missing.shape[0], arrived.shape[0]), threads))
+    """Some threads of a block are here, and others go on elsewhere: the launch fails.  It goes on
+    until it is seen where the others come to, so that the report can say so."""
+    arrived = np.broadcast_to(m, run.lanes)
+    if run.divided is not None:
+        _find_others(run, arrived, site)
+        return
+    missing = ~arrived & ~np.broadcast_to(run.exited, run.lanes)
     divided = arrived.any(axis=1) & missing.any(axis=1)
     if divided.any():
         row = int(np.argmax(divided))
         place = run.program.sites[site]
-        raise divergent_barrier(
-            kernel=place.function, line=place.line, line_text=place.line_text,
-            block=run.block_index(row), threads=threads,
-            arrived=[run.thread_index(int(t)) for t in
-                     np.flatnonzero(arrived[row % arrived.shape[0]])],
-            missing=[run.thread_index(int(t)) for t in np.flatnonzero(missing[row])],
-        )  # fmt: skip
+        run.divided = {
+            "kernel": place.function, "line": place.line, "line_text": place.line_text,
+            "block": run.block_index(row), "count": _divided_threads(arrived[row], missing[row]),
+            "arrived": [run.thread_index(t) for t in np.flatnonzero(arrived[row]).tolist()],
+            "missing": [run.thread_index(t) for t in np.flatnonzero(missing[row]).tolist()],
+        }  # fmt: skip
+
+
+def _find_others(run: Any, arrived: Any, site: int) -> None:
+    """Raise when the threads that a barrier waits for are at another one."""
+    facts = run.divided
+    for row in range(run.lanes[0]):
+        if run.block_index(row) == facts["block"]:
+            here = {run.thread_index(t) for t in np.flatnonzero(arrived[row]).tolist()}
+            if here.intersection(facts["missing"]):
+                facts["other"] = run.program.sites[site]
+                raise divergent_barrier(**facts)
+
+
+def _divided_threads(arrived: Any, missing: Any) -> int:
+    """Threads that still run of the warps that are not wholly there."""
+    warps = np.arange(missing.size) // 32
+    return int((np.isin(warps, warps[missing]) & (arrived | missing)).sum())
 
 
 def barrier_vote(run: Any, mode: str, predicate: Value, m: Mask, site: int) -> Value:
@@ -78,7 +96,7 @@ def grid_barrier(run: Any, m: Mask, site: int) -> None:
             place = run.program.sites[site]
             raise divergent_barrier(
                 kernel=place.function, line=place.line, line_text=place.line_text,
-                block=run.block_index(int(np.argmax(away))), threads=run.lanes[1],
+                block=run.block_index(int(np.argmax(away))), count=int(away.sum()),
                 arrived=[], missing=[(0, 0, 0)],
             )  # fmt: skip
     for observer in run.observers:

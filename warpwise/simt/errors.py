@@ -83,6 +83,8 @@ class BarrierDivergenceError(SimtError):
         self.block: Dim3 = facts["block"]
         self.arrived: list[Dim3] = facts["arrived"]
         self.missing: list[Dim3] = facts["missing"]
+        self.count: int = facts["count"]  # threads of the warps that are not wholly there
+        self.other_line: int | None = facts["other_line"]  # the barrier that the others come to
 
 
 class UnassignedError(SimtError):
@@ -251,29 +253,40 @@ def divergent_barrier(
     block: Dim3,
     arrived: list[Dim3],
     missing: list[Dim3],
-    threads: int,
+    count: int,
     line: int,
     line_text: str,
+    other: Any = None,
 ) -> BarrierDivergenceError:
-    """Build the report of a barrier that part of a block does not reach."""
+    """Build the report of a barrier that part of a block does not reach; other: the site of the
+    barrier that the rest comes to."""
+    facts = {
+        "block": block, "arrived": arrived, "missing": missing, "count": count, "line": line,
+        "line_text": line_text, "other_line": None if other is None else other.line,
+    }  # fmt: skip
     if not arrived:
         text = (
             f"{kernel}: the threads of block {block} do not reach this synchronisation of the grid"
             f"\n  line {line}:  {line_text}\n"
             "  On a GPU this hangs. Every block of the launch has to pass it."
         )
-        return BarrierDivergenceError(
-            text, block=block, arrived=arrived, missing=missing, line=line, line_text=line_text
-        )
+        return BarrierDivergenceError(text, **facts)
     text = (
         f"{kernel}: {len(arrived)} of the {len(arrived) + len(missing)} threads of block {block} "
         "that still run reach this barrier\n"
         f"  here: thread {arrived[0]}{' and others' * (len(arrived) > 1)};  "
         f"elsewhere: thread {missing[0]}{' and others' * (len(missing) > 1)}\n"
         f"  line {line}:  {line_text}\n"
+    )
+    if other is not None and other.line != line:
+        text += (
+            f"  The others come to another barrier, and two places are two barriers:\n"
+            f"  line {other.line}:  {other.line_text}\n"
+        )
+    elif other is not None:
+        text += "  The others come here in another turn of the loop, or by another call.\n"
+    text += (
         "  On a GPU this hangs or gives anything. Move the barrier out of the branch or loop, so "
         "that all threads of the block pass it."
     )
-    return BarrierDivergenceError(
-        text, block=block, arrived=arrived, missing=missing, line=line, line_text=line_text
-    )
+    return BarrierDivergenceError(text, **facts)

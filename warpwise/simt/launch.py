@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
-from . import errors, serial
-from .errors import KernelRaisedError, LaunchError, LivelockError, SimtError, UnassignedError
+from . import errors, misuse, serial
+from .errors import (
+    KernelRaisedError,
+    LaunchError,
+    LivelockError,
+    SimtError,
+    UnassignedError,
+)
 from .indices import Indices
 from .program import Note, Program
 from .values import ArrayRef, Mask, Root, Value, both, split
@@ -100,6 +106,8 @@ class Run:
         self.one_by_one = one_by_one  # blocks, one after the other
         self.watched: list[dict[int, tuple[Root, Any]]] = []  # memory as it was, while one looks
         self.printed: list[str] = []
+        self.misuses: dict[tuple[str, int], misuse.Misuse] = {}  # of warp functions
+        self.divided: dict[str, Any] | None = None  # a barrier that part of a block does not reach
         self.threads_per_block = block[0] * block[1] * block[2]
         self.blocks = grid[0] * grid[1] * grid[2]
         self.threads = self.threads_per_block * self.blocks
@@ -231,8 +239,10 @@ class Run:
                     else:
                         serial.run_warps(self, entry, values, seed + first)
                 except SimtError:
+                    self._raise_divided()
                     self._raise_faults()
                     raise
+                self._raise_divided()
                 self._end_chunk()
                 for observer in self.observers:
                     observer.end_chunk(self)
@@ -240,6 +250,9 @@ class Run:
         self._raise_raised()
         for observer in self.observers:
             observer.end(self)
+        for found in self.misuses.values():
+            line = self.program.sites[found.site].line
+            self._note(Note(found.kind, line, misuse.text_of(self, found)))
         self._check_dimensions()
 
     def try_block(self, block: int, without: Sequence[int] = ()) -> None:
@@ -335,10 +348,20 @@ class Run:
 
     def _raise_faults(self) -> None:
         self._end_chunk()
+        for error in self.out_of_bounds_errors():
+            raise error
+
+    def _raise_divided(self) -> None:
+        if self.divided is not None:
+            self._end_chunk()
+            raise errors.divergent_barrier(**self.divided)
+
+    def out_of_bounds_errors(self) -> Iterator[errors.OutOfBoundsError]:
+        """One error for each place with a bad index."""
         for number, fault in self._faults.items():
             site = self.program.sites[number]
             block, thread = divmod(fault.thread, self.threads_per_block)
-            raise errors.out_of_bounds(
+            yield errors.out_of_bounds(
                 kernel=site.function, array=site.array, op=site.op, index=fault.index,
                 shape=fault.shape, block=unravel(block, self.grid),
                 thread=unravel(thread, self.block), count=fault.count,
@@ -470,19 +493,6 @@ class Run:
         """An integer was divided by zero."""
         fact = "an integer is divided by zero; compiled code says nothing and goes on with 0."
         self._once("zero_division", site, lanes, fact, "the divisor is 0", "Guard the division.")
-
-    def note_warp(self, site: int, kind: str) -> None:
-        """A warp function was used in a way that a GPU leaves undefined."""
-        place = self.program.sites[site]
-        fact = {
-            "mask_without_caller": "a thread calls it whose own bit is not in the mask",
-            "inactive_source": "a thread reads from a lane that does not take part",
-        }[kind]
-        text = (
-            f"{place.function}, line {place.line}: cuda.{place.array}: {fact}; "
-            f"on a GPU the result is undefined.\n  {place.line_text}"
-        )
-        self._note(Note(kind, place.line, text))
 
     def _check_dimensions(self) -> None:
         used = 3 if self.grid[2] * self.block[2] > 1 else 0

@@ -131,10 +131,10 @@ def _meet(
     here = _joined(run, warps, {n: request[2] for n, request in arrived.items()})
     sites = {number: request[3] for number, request in arrived.items()}
     first = min(sites.values())
-    if len(set(sites.values())) > 1:
-        here = _joined(run, warps, {n: arrived[n][2] for n, site in sites.items() if site == first})
     if run.blocks_here == 1:  # blocks side by side need not come to a barrier together
-        check_arrival(run, here, first)
+        for site in sorted(set(sites.values())):
+            here = _joined(run, warps, {n: arrived[n][2] for n in sites if sites[n] == site})
+            check_arrival(run, here, site)
     for observer in run.observers:
         observer.barrier(run, first, here)
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from . import misuse
+
 Value = Any
 LANE = np.arange(32)
 
@@ -40,10 +42,25 @@ def _active(run: Any, m: Any) -> Any:
 def members(run: Any, mask: Value, m: Any, site: int) -> tuple[Any, Any]:
     """(lanes that run this, those of them that the mask names)."""
     active = _active(run, m)
-    named = (_warps(run, mask.astype(np.int64)) >> LANE) & 1 == 1
+    masks = _warps(run, mask.astype(np.int64))
+    named = (masks >> LANE) & 1 == 1
     if (active & ~named).any():
-        run.note_warp(site, "mask_without_caller")
+        misuse.note(run, "mask_without_caller", site, mask, active & ~named)
+    if m is not True:
+        _check_absent(run, mask, masks, active, site)
     return active, active & named
+
+
+def _check_absent(run: Any, mask: Value, masks: Any, active: Any, site: int) -> None:
+    """Note lanes that the mask of a caller names, and that go on elsewhere."""
+    wanted = np.bitwise_or.reduce(np.where(active, masks, 0), axis=2)
+    alive = ~_warps(run, np.bool_(False) if run.exited is False else run.exited, True)
+    absent = ((wanted[:, :, None] >> LANE) & 1 == 1) & alive & ~active
+    if absent.any():
+        # Each caller whose mask names one of them, with the first that it names.
+        missed = ((masks[..., None] >> LANE) & 1 == 1) & absent[:, :, None, :]
+        missed = missed & active[..., None]
+        misuse.note(run, "mask_names_absent", site, mask, missed.any(axis=3), missed.argmax(axis=3))
 
 
 def shuffle(run: Any, mode: str, mask: Value, value: Value, by: Value, m: Any, site: int) -> Value:
@@ -60,7 +77,7 @@ def shuffle(run: Any, mode: str, mask: Value, value: Value, by: Value, m: Any, s
     got = np.take_along_axis(np.broadcast_to(values, shape), source, axis=2)
     sends = np.take_along_axis(np.broadcast_to(named, shape), source, axis=2)
     if (active & ~sends).any():
-        run.note_warp(site, "inactive_source")
+        misuse.note(run, "inactive_source", site, mask, active & ~sends, source)
     return _lanes(run, got)
 
 
