@@ -92,3 +92,39 @@ def test_division_by_zero_raises_in_debug_mode(body: str, kind: Any) -> None:
 def test_bit_count_is_popc(kind: str, value: int, expected: int) -> None:
     """n.bit_count() counts the bits of the type, also of a negative number."""
     assert run("a.bit_count()", np.array([value], kind), dtype=np.int64)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "a", "b", "expected"),
+    [
+        ("operator.add(a, b)", 7, 2, 9), ("operator.isub(a, b)", 7, 2, 5),
+        ("operator.truediv(a, b)", 7, 2, 3.5), ("operator.floordiv(a, b)", -7, 2, -4),
+        ("operator.itruediv(a, float64(b))", 7, 2, 3.5), ("operator.pow(a, b)", 7, 2, 49),
+        ("operator.lshift(a, b)", 7, 2, 28), ("operator.and_(a, b)", 7, 2, 2),
+        ("operator.ixor(a, b)", 7, 2, 5), ("operator.lt(a, b)", 7, 2, 0),
+        ("operator.ne(a, b)", 7, 2, 1), ("operator.neg(a)", 7, 2, -7),
+        ("operator.invert(a)", 7, 2, -8), ("operator.not_(a)", 7, 2, 0),
+        ("sum((a, b, 1))", 7, 2, 10), ("a is b", 7, 7, 1), ("a is not b", 7, 7, 0),
+        ("np.hypot(a, b)", 3.0, 4.0, 5), ("np.maximum(a, b)", np.nan, 4.0, np.nan),
+        ("np.left_shift(a, b)", 1, 70, 0), ("np.real(a)", 3.0, 0, 3), ("np.log2(a)", 8.0, 0, 3),
+    ],
+)  # fmt: skip
+def test_functions_that_are_operators(body: str, a: Any, b: Any, expected: float) -> None:
+    """The operator module, ufuncs that CUDA compiles, sum() of a tuple, `is` between numbers."""
+    np.testing.assert_array_equal(run(body, a, b), [expected])
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("np.sqrt(a)", "does not compile np.sqrt\n.*\n.*Write math.sqrt"),
+        ("np.add(a, b)", "does not compile np.add"),
+        ("np.hypot(a)", "np.hypot takes 2 numbers"), ("operator.add(a)", "takes 2 arguments, got 1"),
+        ("operator.itruediv(a, b)", "integer type"), ("sum(x)", "takes a tuple"),
+        ("cuda.ffs(int8(a))", "does not compile cuda.ffs of int8"),
+    ],
+)  # fmt: skip
+def test_what_numba_does_not_compile(body: str, message: str) -> None:
+    """It is refused, with what to write instead."""
+    with pytest.raises(SimtError, match=message):
+        run(body, 7, 2)

@@ -16,6 +16,7 @@ from .array_methods import Method, lower_method
 from .errors import TypingError, UnsupportedError
 from .functions import arguments_of, device_function, lower_device
 from .intrinsics import GridGroup, lower_grid_sync, lower_symbol
+from .operators import OPERATORS, lower_ufunc
 from .program import Val, describe
 from .symbols import Symbol
 from .typed import lower_cmath
@@ -63,7 +64,7 @@ def lower_call(fl: Expressions, node: ast.Call) -> Val:
     if called is not None and called is getattr(cmath, getattr(called, "__name__", ""), None):
         return lower_cmath(fl, node, called, args)
     if isinstance(called, np.ufunc):
-        return _lower_ufunc(fl, node, called, args)
+        return lower_ufunc(fl, node, called, args)
     _refuse(fl, node, called, name)
 
 
@@ -313,18 +314,25 @@ def _lower_asarray(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     return args[0]
 
 
-def _no_sum(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
-    fl.fail(UnsupportedError, node, "sum() cannot be used in a kernel", "Write the loop.")
+def _lower_sum(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    """sum() of a tuple, from the left."""
+    _count(fl, node, args, "sum", 1, 2)
+    if not isinstance(args[0].type, TupleType):
+        fl.fail(UnsupportedError, node, "sum() takes a tuple in a kernel", "Write the loop.")
+    total = args[1] if len(args) == 2 else fl.number(node, 0)
+    for item in fl.items(args[0]):
+        total = fl.binary("Add", total, item, node)
+    return total
 
 
 BUILTINS: dict[Any, Handler] = {
     abs: _lower_abs, min: _lower_min_max("min"), max: _lower_min_max("max"), round: _lower_round,
     int: _lower_conversion(int, "int"), float: _lower_conversion(float, "float"),
     bool: _lower_conversion(bool, "bool"), complex: _lower_complex, len: _lower_len,
-    pow: _lower_pow, divmod: _lower_divmod, print: _lower_print, sum: _no_sum,
+    pow: _lower_pow, divmod: _lower_divmod, print: _lower_print, sum: _lower_sum,
     hasattr: _lower_hasattr, isinstance: _lower_isinstance, np.real: _lower_part("real"),
     np.imag: _lower_part("imag"), np.asarray: _lower_asarray,
-    **iterators.MAKERS,
+    **iterators.MAKERS, **OPERATORS,
 }  # fmt: skip
 
 
@@ -395,13 +403,3 @@ def _natural(cast: list[Val]) -> Any:
     dtypes = [typing.numpy_dtype(v.type) for v in cast]
     first = dtypes[0] if dtypes[0].kind == "f" else np.dtype(np.float64)
     return typing.numba_type(first)
-
-
-def _lower_ufunc(fl: Expressions, node: ast.Call, called: Any, args: list[Val]) -> Val:
-    if len(args) != called.nin or called.nout != 1:
-        fl.fail(TypingError, node, f"np.{called.__name__} takes {called.nin} numbers in a kernel")
-    signature = fl.resolve(called, f"np.{called.__name__}", args, node)
-    cast = [fl.cast(a, t, node) for a, t in zip(args, signature.args, strict=True)]
-    codes = ", ".join(value.code for value in cast)
-    dtype = typing.numpy_dtype(signature.result).name
-    return Val(f"np.{called.__name__}({codes}).astype(np.{dtype})", signature.result)

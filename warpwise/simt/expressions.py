@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import difflib
 import dis
-import operator
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
@@ -452,17 +451,16 @@ class Expressions:
         folded = self.folded(node)
         if folded is not None:
             return folded
-        value = self.expression(node.operand)
-        if isinstance(node.op, ast.Not):
+        return self.unary(type(node.op).__name__, self.expression(node.operand), node)
+
+    def unary(self, name: str, value: Val, node: ast.AST) -> Val:
+        """<op> value, with Numba's types."""
+        if name == "Not":
             truth = self.truth(value, node)
             if truth.known:
                 return self.known(np.bool_(not truth.const), types.boolean)
             return Val(f"(~{truth.code})", types.boolean)
-        table: dict[type[ast.unaryop], tuple[Any, str]] = {
-            ast.USub: (operator.neg, "-"), ast.UAdd: (operator.pos, "+"),
-            ast.Invert: (operator.invert, "~"),
-        }  # fmt: skip
-        function, prefix = table[type(node.op)]
+        function, prefix = ops.UNARY[name]
         signature = self.resolve(function, f"unary {prefix}", [value], node)
         # Computed in the operand's own width, then widened: -uint8(1) is 255, as compiled.
         narrow = (
@@ -505,7 +503,13 @@ class Expressions:
                 return self.known(
                     np.bool_((left.const is right.const) == (name == "Is")), types.boolean
                 )
-            if left.static or right.static:  # an array or a number is never None
+            if typing.is_number(left.type) and left.type == right.type:  # compared by value
+                name = "Eq" if name == "Is" else "NotEq"
+            elif (
+                (typing.is_number(left.type) and typing.is_number(right.type))
+                or left.static
+                or right.static
+            ):
                 return self.known(np.bool_(name == "IsNot"), types.boolean)
         if name in ("In", "NotIn") and isinstance(right.type, TupleType):
             found = self.known(np.bool_(False), types.boolean)

@@ -34,6 +34,12 @@ BINARY: dict[str, tuple[Callable[..., Any], str]] = {
     "BitXor": (operator.xor, "^"),
 }
 
+UNARY: dict[str, tuple[Callable[..., Any], str]] = {
+    "USub": (operator.neg, "-"),
+    "UAdd": (operator.pos, "+"),
+    "Invert": (operator.invert, "~"),
+}
+
 COMPARE: dict[str, tuple[Callable[..., Any], str]] = {
     "Lt": (operator.lt, "<"),
     "LtE": (operator.le, "<="),

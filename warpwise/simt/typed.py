@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from numba.core import types
 
 from . import formats, typing
+from .errors import UnsupportedError
 from .program import Val, describe
 from .symbols import numba_object
 from .typing import TupleType, Type
@@ -40,6 +41,14 @@ def typed(dotted: str, function: str) -> Handler:
         return fl.tuple_of([Val(f"{out}[{k}]", t) for k, t in enumerate(parts)])
 
     return lower
+
+
+def _ffs(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    """cuda.ffs: Numba has a rule for 8 and 16 bits, but no code."""
+    if args and isinstance(args[0].type, types.Integer) and args[0].type.bitwidth < 32:
+        fl.fail(UnsupportedError, node, f"Numba does not compile cuda.ffs of {args[0].type}",
+                "Convert it: cuda.ffs(int32(x)).")  # fmt: skip
+    return typed("ffs", "ffs")(fl, node, args)
 
 
 def _part(z: Type) -> Type:
@@ -81,7 +90,7 @@ def lower_cmath(fl: Expressions, node: ast.Call, called: Any, args: list[Val]) -
 FUNCTIONS: dict[str, Handler] = {
     **{f"fp16.{name}": typed(f"fp16.{name}", f"FP16[{name!r}]") for name in formats.FP16},
     **{f"bf16.{name}": typed(f"bf16.{name}", f"BF16[{name!r}]") for name in formats.BF16},
-    **{name: typed(name, name) for name in ("popc", "clz", "ffs", "brev")},
-    "fma": typed("fma", "fused"), "cbrt": typed("cbrt", "np.cbrt"),
+    **{name: typed(name, name) for name in ("popc", "clz", "brev")},
+    "ffs": _ffs, "fma": typed("fma", "fused"), "cbrt": typed("cbrt", "np.cbrt"),
     "selp": typed("selp", "select"),
 }  # fmt: skip
