@@ -119,7 +119,8 @@ def test_functions_that_are_operators(body: str, a: Any, b: Any, expected: float
     [
         ("np.sqrt(a)", "does not compile np.sqrt\n.*\n.*Write math.sqrt"),
         ("np.add(a, b)", "does not compile np.add"),
-        ("np.hypot(a)", "np.hypot takes 2 numbers"), ("operator.add(a)", "takes 2 arguments, got 1"),
+        ("np.hypot(a)", "np.hypot takes 2 numbers"),
+        ("operator.add(a)", "takes 2 arguments, got 1"),
         ("operator.itruediv(a, b)", "integer type"), ("sum(x)", "takes a tuple"),
         ("cuda.ffs(int8(a))", "does not compile cuda.ffs of int8"),
     ],

@@ -505,11 +505,8 @@ class Expressions:
                 )
             if typing.is_number(left.type) and left.type == right.type:  # compared by value
                 name = "Eq" if name == "Is" else "NotEq"
-            elif (
-                (typing.is_number(left.type) and typing.is_number(right.type))
-                or left.static
-                or right.static
-            ):
+            elif left.static or right.static or typing.is_number(left.type):
+                # Numbers of two types, or an array and None: never the same
                 return self.known(np.bool_(name == "IsNot"), types.boolean)
         if name in ("In", "NotIn") and isinstance(right.type, TupleType):
             found = self.known(np.bool_(False), types.boolean)

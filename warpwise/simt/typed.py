@@ -45,7 +45,7 @@ def typed(dotted: str, function: str) -> Handler:
 
 def _ffs(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     """cuda.ffs: Numba has a rule for 8 and 16 bits, but no code."""
-    if args and isinstance(args[0].type, types.Integer) and args[0].type.bitwidth < 32:
+    if args and args[0].type in (types.int8, types.int16, types.uint8, types.uint16):
         fl.fail(UnsupportedError, node, f"Numba does not compile cuda.ffs of {args[0].type}",
                 "Convert it: cuda.ffs(int32(x)).")  # fmt: skip
     return typed("ffs", "ffs")(fl, node, args)
