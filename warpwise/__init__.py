@@ -15,7 +15,7 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module("warpwise.cuda")
-    if name in ("check", "show_threads"):
+    if name in ("check", "show_steps", "show_threads"):
         from .machine import chosen_module
 
         chosen_module()
@@ -23,10 +23,10 @@ def __getattr__(name: str) -> Any:
         from .check import check
 
         return check
-    if name == "show_threads":
-        from .show import show_threads
+    if name in ("show_steps", "show_threads"):
+        from . import show
 
-        return show_threads
+        return getattr(show, name)
     if name in ("compare", "explain"):
         from importlib import import_module
 

@@ -55,8 +55,8 @@ class Trace(Quiet):
     """Records accesses in the order in which the simulator runs them, at most `limit` of them.
 
     block: only that one, a number in the launch or (x, y, z).  arrays: only these names.
-    After the run: `events`; `barriers`, the (step, line) before which blocks met; `left_out`, how
-    many accesses did not fit, and `note`, the sentence about them.
+    After the run: `events`; `barriers`, the (step, line) before which blocks met; `steps`, how many
+    there were; `left_out`, how many accesses did not fit, and `note`, the sentence about them.
     """
 
     label = "counted"
@@ -72,7 +72,7 @@ class Trace(Quiet):
         self.left_out = 0
         self.recorded = 0
         self._batches: list[_Batch] = []
-        self._step = 0
+        self.steps = 0
         self._launch: tuple[Dim3, Dim3] = ((1, 1, 1), (1, 1, 1))
         self._chosen: int | None = None
 
@@ -99,7 +99,7 @@ class Trace(Quiet):
     def begin(self, run: Run) -> None:
         self.__dict__.pop("events", None)
         self.barriers, self._batches = [], []
-        self.left_out = self.recorded = self._step = 0
+        self.left_out = self.recorded = self.steps = 0
         self._launch = run.grid, run.block
         self._chosen = None
         if self.block is not None:
@@ -125,7 +125,7 @@ class Trace(Quiet):
 
     def barrier(self, run: Run, site: int, m: Mask) -> None:
         if self._lanes(run, m).size:
-            self.barriers.append((self._step, run.program.sites[site].line))
+            self.barriers.append((self.steps, run.program.sites[site].line))
 
     def grid_barrier(self, run: Run, site: int) -> None:
         self.barrier(run, site, True)
@@ -152,7 +152,7 @@ class Trace(Quiet):
         lanes = self._lanes(run, m)
         if not lanes.size:
             return
-        self._step += 1
+        self.steps += 1
         room = self.limit - self.recorded
         self.left_out += max(0, lanes.size - room)
         lanes = lanes[:room]
@@ -168,7 +168,7 @@ class Trace(Quiet):
                 kind,
                 arr.name,
                 run.program.sites[site].line,
-                self._step,
+                self.steps,
                 lanes + run.first_block * run.threads_per_block,
                 tuple(columns),
                 _pick(run, value, lanes),

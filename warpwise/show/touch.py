@@ -42,6 +42,15 @@ class LaunchTouch:
     block: Dim3
     touches: tuple[Touch, ...]
 
+    @classmethod
+    def of(
+        cls, kernel: Any, grid: Dim3, block: Dim3, touches: tuple[Touch, ...] = ()
+    ) -> LaunchTouch:
+        """A launch of a kernel; its call is written with as many axes as it has."""
+        axes = max(_axes(grid), _axes(block))
+        shape = f"[{_dims(grid, axes)}, {_dims(block, axes)}]"
+        return cls(f"{kernel.name}{shape}({', '.join(kernel.parameters)})", grid, block, touches)
+
     @property
     def blocks(self) -> int:
         """Blocks in the grid."""
@@ -65,6 +74,15 @@ class LaunchTouch:
         """(x, y, z) of a block."""
         x, rest = number % self.grid[0], number // self.grid[0]
         return x, rest % self.grid[1], rest // self.grid[1]
+
+    def block_number(self, place: Sequence[int]) -> int:
+        """Number in the launch of the block at (x, y, z)."""
+        x, y, z = (*place, 0, 0)[:3]
+        return _linear((x, y, z), self.grid)
+
+    def thread_number(self, place: Dim3) -> int:
+        """Number inside its block of the thread at (x, y, z)."""
+        return _linear(place, self.block)
 
     def thread_name(self, number: int) -> str:
         """The thread inside its block, from its number in the launch."""
@@ -120,10 +138,7 @@ def follow(launch: Any, args: Sequence[Any], arrays: Sequence[str] | None = None
         # Accesses through a slice of the array carry the slice's name: then not all are here.
         whole = not trace.truncated and len(events) == int(times.sum())
         touches.append(Touch(name, done, times, last, *numbering.sort(events, times.shape, whole)))
-    axes = max(_axes(grid), _axes(block))
-    shape = f"[{_dims(grid, axes)}, {_dims(block, axes)}]"
-    call = f"{kernel.name}{shape}({', '.join(kernel.parameters)})"
-    return LaunchTouch(call, grid, block, tuple(touches))
+    return LaunchTouch.of(kernel, grid, block, tuple(touches))
 
 
 @dataclass(frozen=True)
