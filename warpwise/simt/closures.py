@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import TypingError, UnsupportedError
 from .names import free_in
 from .program import Val
-from .source import Scope, Source
+from .source import Source
 from .typing import STATIC
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Closure:
     def __init__(self, home: Expressions, tree: ast.FunctionDef, node: ast.AST) -> None:
         self.home = home
         self.node = node
-        self.scope: Scope = home.scope
+        self.scope = home.scope
         outer = home.source
         self.source = Source(tree.name, outer.filename, outer.first_line, outer.text, tree)
         self.captured = [n for n in sorted(free_in(tree)) if home.is_local(n)]

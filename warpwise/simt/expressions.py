@@ -19,12 +19,13 @@ from . import iterators, lints, ops, overloads, typing
 from .array_methods import METHODS, Method
 from .device_array import DeviceNDArray
 from .errors import SimtError, TypingError, UnsupportedError, at_line
+from .frozen import FrozenScope
 from .functions import UnresolvedError
 from .names import parameters_of
 from .program import MISSING, STATIC, Lines, Program, Site, Val, Var, describe
 from .refusals import alternative
 from .rounding import narrow
-from .source import Scope, Source
+from .source import Source
 from .symbols import Symbol, as_symbol, is_cuda_module
 from .typing import ArrayType, NoSignature, TupleType, Type
 
@@ -34,7 +35,7 @@ AXES = ("x", "y", "z")
 class Expressions:
     """Emits code for one function; statements are added by the subclass."""
 
-    def __init__(self, program: Program, source: Source, scope: Scope) -> None:
+    def __init__(self, program: Program, source: Source, scope: FrozenScope) -> None:
         self.program = program
         self.source = source
         self.scope = scope
@@ -689,7 +690,7 @@ class Expressions:
                     self.fail(UnsupportedError, node, f"cuda.{node.attr} is not in the simulator",
                               instead[0].upper() + instead[1:] + ".")  # fmt: skip
             try:
-                return self.of_object(node, getattr(owner, node.attr))
+                return self.of_object(node, self.scope.attribute(owner, node.attr))
             except AttributeError:
                 owner_name = "cuda" if is_cuda_module(owner) else owner.__name__
                 near = difflib.get_close_matches(node.attr, dir(owner), 1)

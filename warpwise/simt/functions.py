@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import typing
 from .closures import Closure
 from .errors import TypingError, UnsupportedError
+from .frozen import FrozenScope
 from .names import parameters_of
 from .program import MISSING, Program, Val, describe, same_type
 from .typing import STATIC, Type
@@ -186,10 +187,13 @@ def _settled(
     """Lower a function until the type of its result no longer changes; that type."""
     from .statements import Function
 
-    program = caller.program
+    program, scope = caller.program, device.scope
+    if not isinstance(device, Closure):
+        scope = device.frozen.setdefault(tuple(value.type for value in args), FrozenScope(scope))
+        program.scopes.append((device.source.name, scope))
 
     def function(**options: Any) -> Any:
-        return Function(program, device.source, device.scope, kernel=False, captured=captured,
+        return Function(program, device.source, scope, kernel=False, captured=captured,
                         home=getattr(device, "home", None), **options)  # fmt: skip
 
     name = program.in_progress[key]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from . import inspection, typing
@@ -24,6 +24,7 @@ from .errors import (
     UnsupportedError,
     at_line,
 )
+from .frozen import FrozenScope, told
 from .inspection import Inspectable, Overload, types_of
 from .launch import Observer, Run, check_shared, configuration, shared_bytes
 from .names import parameters_of
@@ -55,6 +56,7 @@ class DeviceFunction:
         self.source = source
         self.scope = scope
         self.py_func = py_func
+        self.frozen: dict[Any, FrozenScope] = {}  # globals, by argument types, for all kernels
         self.__name__ = source.name
         self.__doc__ = ast.get_docstring(source.tree)
 
@@ -144,6 +146,8 @@ class Kernel(Inspectable):
         self.specializations: dict[Any, Kernel] = {}
         self.name = source.name
         self.parameters = parameters_of(source.tree)
+        self._frozen: dict[tuple[Type, ...], FrozenScope] = {}  # globals, by argument types
+        self._told: set[tuple[str, str]] = set()  # changed globals that a note has named
         self._programs: dict[tuple[tuple[Type, ...], bool, bool], Program] = {}
         self.as_device: DeviceFunction | None = None  # for kernels that call this one
         self.__name__ = source.name
@@ -234,7 +238,9 @@ class Kernel(Inspectable):
             debug = bool(self.options.get("debug"))  # a division by zero raises
             found = Program(self.name, counted=counted, serial=serial, debug=debug)
             entry = found.fresh(f"kernel_{self.name}")
-            function = Function(found, self.source, self.scope, kernel=True)
+            scope = self._frozen.setdefault(kinds, FrozenScope(self.scope))
+            found.scopes.append((self.name, scope))
+            function = Function(found, self.source, scope, kernel=True)
             values = [Val(name, kind, None) if kind is STATIC else Val(name, kind)
                       for name, kind in zip(self.parameters, kinds, strict=True)]  # fmt: skip
             try:
@@ -329,6 +335,14 @@ class Kernel(Inspectable):
             "  Leave the signature out of @cuda.jit to let Numba choose it."
         )
 
+    def _changed(self, program: Program) -> Iterator[Note]:
+        """A note, once, for each global that has changed since the program was compiled."""
+        for function, scope in program.scopes:
+            for name, (frozen, now) in scope.changed().items():
+                if (function, name) not in self._told:
+                    self._told.add((function, name))
+                    yield Note("changed_global", 0, told(name, frozen, now, function))
+
     def run(
         self,
         grid: Any,
@@ -389,6 +403,7 @@ class Kernel(Inspectable):
                 at_line(self.name, None, "", f"the simulator itself failed: {error!r}",
                         "This is a fault of the simulator, not of your kernel. Please report it.")
             ) from error  # fmt: skip
+        run.notes.extend(self._changed(program))
         if lost := write_back(arguments):
             run.notes.append(Note("same_memory", 0, f"{self.name}: {lost}"))
         return run

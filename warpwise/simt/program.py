@@ -117,6 +117,7 @@ class Program:
     names: set[str] = field(default_factory=set)
     sources: dict[str, Any] = field(default_factory=dict)
     lints: list[Note] = field(default_factory=list)
+    scopes: list[Any] = field(default_factory=list)  # (function, FrozenScope) that it was made with
     kept: list[Any] = field(default_factory=list)  # objects whose id() stands in a key
     types: dict[str, set[tuple[str, Type]]] = field(default_factory=dict)
     cooperative: bool = False  # whether the kernel synchronises its whole grid

@@ -23,6 +23,7 @@ from . import lints, typing
 from .closures import closure_of
 from .errors import SimtError, TypingError, UnsupportedError
 from .expressions import Expressions
+from .frozen import FrozenScope
 from .functions import UnresolvedError, arguments_of
 from .iterators import Flat, Items, is_unroll, iterate, literal_list, unrolled
 from .names import (
@@ -41,7 +42,7 @@ from .names import (
     targets,
 )
 from .program import MISSING, Lines, Program, Val, Var, describe, same_type
-from .source import Scope, Source
+from .source import Source
 from .typing import STATIC, ArrayType, TupleType, Type
 
 Env = dict[str, Var]
@@ -87,7 +88,7 @@ class Function(Expressions):
     """Lowers one function for one set of argument types."""
 
     def __init__(
-        self, program: Program, source: Source, scope: Scope, *, kernel: bool,
+        self, program: Program, source: Source, scope: FrozenScope, *, kernel: bool,
         result: Type | None = None, captured: Sequence[str] = (), home: Expressions | None = None,
         probing: bool = False,
     ) -> None:  # fmt: skip
