@@ -1,7 +1,17 @@
-"""Drawing only: pictures of launches, and tables.  Nothing here computes what it shows."""
+"""Drawing only: pictures of launches, devices and code, and tables.
 
+Nothing here computes what it shows.
+"""
+
+from .machine_code import show_sass
+from .occupancy import show_occupancy
 from .picture import Picture, show_threads
+from .roofline import show_roofline
 from .steps import Steps, show_steps
 from .tables import Table, table
+from .timeline import show_timeline
 
-__all__ = ["Picture", "Steps", "Table", "show_steps", "show_threads", "table"]
+__all__ = [
+    "Picture", "Steps", "Table", "show_occupancy", "show_roofline", "show_sass", "show_steps",
+    "show_threads", "show_timeline", "table",
+]  # fmt: skip
