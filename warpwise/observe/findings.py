@@ -17,6 +17,7 @@ from ..simt.misuse import Misuse, text_of
 from ..simt.program import Site
 from ..simt.values import ArrayRef
 from . import shadow
+from .locks import Arrow
 
 HAZARDS = {shadow.RAW: "RAW", shadow.WAR: "WAR", shadow.WAW: "WAW"}
 Who = tuple[Dim3, Dim3]  # block and thread
@@ -98,6 +99,34 @@ def of_misuse(misuse: Misuse, run: Run) -> Finding:
     return Finding(
         misuse.kind, "error", text_of(run, misuse), line=place.line, threads=threads,
         count=misuse.count,
+    )  # fmt: skip
+
+
+def of_circle(run: Run, circle: list[Arrow], arrays: dict[int, ArrayRef]) -> Finding:
+    """Locks that threads take in different orders."""
+    sites = run.program.sites
+
+    def lock(site: int, position: int) -> str:
+        index = _index(arrays[site], position, run)
+        return f"{sites[site].array}[{', '.join(map(str, index))}]"
+
+    ways = [
+        f"{name(_who(run, arrow.thread), run)} takes {lock(arrow.first_site, arrow.first[2])} in "
+        f"line {sites[arrow.first_site].line}, then {lock(arrow.second_site, arrow.second[2])} in "
+        f"line {sites[arrow.second_site].line}"
+        for arrow in circle
+    ]
+    here, there = sites[circle[0].first_site], sites[circle[0].second_site]
+    text = (
+        f"{here.function}: locks are taken in different orders: {'; '.join(ways)}\n"
+        f"  line {here.line}:  {here.line_text}\n"
+        + (f"  line {there.line}:  {there.line_text}\n" if there.line != here.line else "")
+        + "  This run got through; when each holds its first lock, all of them wait for ever. Take "
+        "the locks in the same order everywhere, for example the one with the smaller index first."
+    )
+    return Finding(
+        "lock_order", "error", text, line=here.line, other_line=there.line, array=here.array,
+        threads=tuple(_who(run, arrow.thread) for arrow in circle),
     )  # fmt: skip
 
 

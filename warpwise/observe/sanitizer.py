@@ -21,6 +21,7 @@ from . import findings, shadow
 from .area import Area, bits_of, digest
 from .base import Quiet
 from .findings import Finding, Findings
+from .locks import Locks
 from .order import Order
 from .profiler import launch_of
 
@@ -40,6 +41,7 @@ class Sanitizer(Quiet):
         # Where more than barriers may order threads, somebody has to keep their clocks.
         clocks = "fence" in ops or program.partial or (program.waits and "atomic" in ops)
         self._order = Order() if clocks else None
+        self._locks = Locks()
         self._pending: Any = shadow.NOTHING
         self._why: dict[tuple[int, ...], str] = {}  # record -> what is wrong with its flag
         self._areas: dict[int, Area] = {}
@@ -114,6 +116,25 @@ class Sanitizer(Quiet):
                 id(arr.root), arr.root.space == "shared", _whole(run, at, 0),
                 _whole(run, here, False), _whole(run, changed, False), self._epochs,
             )  # fmt: skip
+            if name in ("cas", "exch"):
+                self._exchange(run, site, arr, at, here, operands[-1], old, changed)
+
+    def _exchange(
+        self, run: Run, site: int, arr: ArrayRef, at: Value, here: Any, new: Value, old: Value,
+        changed: Any,
+    ) -> None:  # fmt: skip
+        """Tell the locks what each lane put in place of what."""
+        self._arrays.setdefault(site, arr)
+        shared = arr.root.space == "shared"
+        lanes = np.flatnonzero(here)
+        parts = (
+            np.broadcast_to(v, run.lanes).flat[lanes].tolist() for v in (at, old, new, changed)
+        )
+        for lane, where, before, after, done in zip(lanes.tolist(), *parts, strict=True):
+            thread = run.thread_number(lane)
+            block = thread // run.threads_per_block if shared else -1
+            cell = id(arr.root), block, where
+            self._locks.exchange(thread, cell, site, before, after, done)
 
     def _access(
         self, run: Run, site: int, arr: ArrayRef, at: Value, m: Mask, value: Any, writes: bool,
@@ -249,6 +270,9 @@ class Sanitizer(Quiet):
                                self._why.get(_key(row), ""))
             for row in self._records[: self._used]
         ]  # fmt: skip
+        circle = self._locks.circle()
+        if circle:
+            found.append(findings.of_circle(run, circle, self._arrays))
         return sorted(found, key=lambda one: (one.line or 0, one.other_line or 0))
 
 
