@@ -134,8 +134,8 @@ def test_launch_configurations_that_no_gpu_takes(grid: Any, block: Any, expected
          "Pass np.array(...) of it."),
         (("text",), "k: argument out: a str cannot be passed to a kernel; kernels take numbers and "
          "arrays."),
-        ((np.array(["a"]),), "k: argument out: an array of <U1 cannot be passed to a kernel. "
-         "Arrays hold bool, integers or floats of up to 64 bits."),
+        ((np.array(["a"]),), "k: argument out: an array of strings (<U1) cannot be passed to a "
+         "kernel. Arrays hold bool, integers, floats of up to 64 bits, dates or records of these."),
         ((np.zeros((4, 4))[:, 1],), "k: argument out: this array of shape (4,) is a view with "
          "gaps, and only one piece of memory can be copied to the device. "
          "Pass np.ascontiguousarray(out), or slice a device array: cuda.to_device(whole)[...]."),

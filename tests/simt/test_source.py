@@ -115,11 +115,13 @@ def test_the_generated_source_can_be_read() -> None:
 
 def test_unsupported_features_name_their_line() -> None:
     """Nothing is run when a construct is not supported."""
-    text = "@cuda.jit\ndef k(out):\n    out[0] = 1\n    cuda.random()\n"
+    text = "@cuda.jit\ndef k(out):\n    out[0] = 1\n    cuda.libdevice()\n"
     out = np.zeros(1)
     with pytest.raises(UnsupportedError) as error:
         Kernel.from_source(text, "k")[1, 1](out)
     assert str(error.value) == (
-        "k: cuda.random is not in the simulator\n  line 4:  cuda.random()\n  Nothing was run."
+        "k: cuda.libdevice is not in the simulator\n"
+        "  line 4:  cuda.libdevice()\n"
+        "  Use the functions of math, which compile to the same code."
     )
     assert out[0] == 0

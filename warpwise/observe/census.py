@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..simt.launch import Run
-from ..simt.values import ArrayRef, Mask, Value
+from ..simt.records import TypedRoot
+from ..simt.values import ArrayRef, Mask, Root, Value
 from .base import Quiet, active
 
 
@@ -44,18 +45,18 @@ class Census(Quiet):
         self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value, m: Mask,
         value: Value,
     ) -> None:  # fmt: skip
-        counts = self._by_root.get(id(arr.root))
+        counts = self._by_root.get(id(arr.root.memory))
         if counts is not None:
-            _, where = active(run, m, at)
+            _, where = active(run, m, _element(arr.root, at))
             counts[1][:] += np.bincount(where, minlength=counts[1].size)
 
     def store(
         self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value, m: Mask,
         value: Value,
     ) -> None:  # fmt: skip
-        counts = self._by_root.get(id(arr.root))
+        counts = self._by_root.get(id(arr.root.memory))
         if counts is not None:
-            lanes, where = active(run, m, at)
+            lanes, where = active(run, m, _element(arr.root, at))
             counts[0][:] += np.bincount(where, minlength=counts[0].size)
             counts[2][where] = lanes + run.first_block * run.threads_per_block
 
@@ -74,6 +75,14 @@ class Census(Quiet):
                 at = positions(value)
                 self.writes[name], self.reads[name] = writes[at], reads[at]
                 self.writer[name] = writer[at]
+
+
+def _element(root: Root, at: Value) -> Value:
+    """Where the element begins: of a field, the record it belongs to."""
+    if not isinstance(root, TypedRoot):
+        return at
+    unit = root.owner.unit
+    return at * root.buf.dtype.itemsize // unit * unit
 
 
 def positions(ref: ArrayRef) -> Any:

@@ -152,10 +152,12 @@ class Counters(Quiet):
         self._repeats.clear()
 
     def _global(self, run: Run, place: Place, arr: ArrayRef, at: Value, m: Mask) -> None:
-        touched = self._touched.get(id(arr.root))
+        memory = arr.root.memory
+        touched = self._touched.get(id(memory))
         if touched is None:  # a constant or a global device array: no argument owns it
-            touched = self._touched[id(arr.root)] = Touched(arr.name, arr.root.buf.nbytes)
-            touched.root = arr.root
+            name = arr.name.partition(".")[0]  # of a field, the array it belongs to
+            touched = self._touched[id(memory)] = Touched(name, memory.buf.nbytes)
+            touched.root = memory
         positions, mask, times = _rows(run, at, m)
         counts = touched.access(positions, mask, place.itemsize, run.lanes[0])
         if place.op == "atomic":

@@ -15,6 +15,7 @@ import numpy as np
 from ..simt.errors import OutOfBoundsError, SimtError
 from ..simt.launch import Run
 from ..simt.misuse import KINDS as misuse_kinds
+from ..simt.records import RecordRoot
 from ..simt.storage import where_in_buffer
 from ..simt.values import ArrayRef, Mask, Root, Value
 from . import findings, shadow
@@ -64,6 +65,8 @@ class Sanitizer(Quiet):
         for name, value in run.arguments.items():
             if not isinstance(value, ArrayRef) or id(value.root) in self._areas:
                 continue
+            if isinstance(value.root, RecordRoot):
+                continue  # its fields are watched as they are touched
             if name in written or not plain or value.root.init is not None:
                 self._watch(run, value.root)
 

@@ -14,6 +14,7 @@ from .errors import (
     KernelRaisedError,
     LaunchError,
     LivelockError,
+    MisalignedAddressError,
     OutOfBoundsError,
     ShapeError,
     SimtError,
@@ -27,7 +28,7 @@ from .launch import KernelNote, Note, Run
 
 __all__ = [
     "BarrierDivergenceError", "DeviceFunction", "Kernel", "KernelNote", "KernelRaisedError",
-    "LaunchError", "LivelockError", "Note", "OutOfBoundsError", "Run", "ShapeError",
-    "SimtError", "SourceError",
-    "TypingError", "UnsupportedError", "as_kernel", "install", "run", "uninstall",
+    "LaunchError", "LivelockError", "MisalignedAddressError", "Note", "OutOfBoundsError", "Run",
+    "ShapeError", "SimtError", "SourceError", "TypingError", "UnsupportedError", "as_kernel",
+    "install", "run", "uninstall",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ Numba's own modules are Numba's.
 
 from __future__ import annotations
 
+import importlib
 from types import ModuleType
 from typing import Any
 
@@ -116,6 +117,8 @@ def __getattr__(name: str) -> Any:
     """Types and modules are Numba's own; the rest is refused with what to use instead."""
     if name.startswith("__"):
         raise AttributeError(name)
+    if name == "random":  # it makes states on this device
+        return importlib.import_module(".random", __package__)
     if name == "bfloat16":
         return _typing.numba_type(BFLOAT16)
     if name in NUMBER_TYPES:

@@ -6,18 +6,20 @@ after a launch that succeeded, and one array passed twice is two arrays on the d
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numba.core import types
 
-from . import typing
+from . import named, typing
 from .allocation import HostVisibleArray, as_cuda_array, flat, is_cuda_array
 from .device_array import DeviceNDArray, reference
 from .errors import LaunchError
+from .records import RecordRoot, bytes_of, record_array
 from .storage import poison
-from .typing import ArrayType, NoSignature, TupleType, Type
+from .typing import ArrayType, NamedTupleType, NoSignature, TupleType, Type
 from .values import ArrayRef, Root
 
 
@@ -65,6 +67,8 @@ class Argument:
         if isinstance(self.value, ArrayRef):
             if self.host is not None:
                 yield self.value, self.host
+        elif isinstance(self.host, np.void):
+            yield self.value[0], self.host
         elif isinstance(self.host, list):
             for inner in self.host:
                 yield from inner.arrays()
@@ -94,9 +98,9 @@ def write_back(arguments: Sequence[Argument]) -> str:
                 )
     for ref, host in pairs:
         if ref.root.dirty:
-            flat(host)[...] = ref.root.buf
+            memory_of(host)[...] = ref.root.buf
     for buf, host in later:
-        flat(host)[...] = buf
+        memory_of(host)[...] = buf
     return lost
 
 
@@ -112,9 +116,13 @@ def bind(name: str, value: Any, wanted: Any = None) -> Argument:
             array = ArrayType(typing.numba_type(value.dtype), value.ndim)
             return Argument(name, array, reference(root, value, name))
         return _bind_host_array(name, value)
+    if isinstance(value, np.void) and value.dtype.names:
+        return _bind_record(name, value)
     if isinstance(value, tuple):
         inner = [bind(f"{name}[{k}]", item) for k, item in enumerate(value)]
-        kind = TupleType(tuple(a.kind for a in inner))
+        items = tuple(a.kind for a in inner)
+        named_by = type(value) if named.is_class(type(value)) else None
+        kind = NamedTupleType(items, named_by) if named_by else TupleType(items)
         return Argument(name, kind, tuple(a.value for a in inner), host=inner)
     if is_cuda_array(value):
         try:
@@ -122,6 +130,8 @@ def bind(name: str, value: Any, wanted: Any = None) -> Argument:
         except (ValueError, TypeError, NotImplementedError) as error:
             raise LaunchError(f"argument {name}: {error}") from None
     try:
+        if isinstance(value, enum.Enum):
+            return Argument(name, *named.member_value(value))
         number = typing.type_of_constant(value)
     except NoSignature as error:
         raise LaunchError(f"argument {name}: {_refusal(value, str(error))}") from None
@@ -149,7 +159,8 @@ def _bind_hint(name: str, hint: ArgumentHint, wanted: Any) -> Argument:
     argument = bind(name, hint.value, wanted)
     if argument.host is None or isinstance(argument.host, list):  # on the device already
         return argument
-    root = argument.value.root
+    reference = argument.value[0] if isinstance(argument.value, tuple) else argument.value
+    root = reference.root
     if not hint.copied_in:
         root.writable()
         poison(root.buf)
@@ -204,10 +215,11 @@ def _bind_host_array(name: str, value: Any) -> Argument:
         dtype = typing.numba_type(value.dtype)
     except NoSignature:
         dtype = None
-    if dtype is None or not typing.is_number(dtype):
+    if dtype is None or not typing.is_storable(dtype):
+        what = f"strings ({value.dtype})" if value.dtype.kind in "SU" else str(value.dtype)
         raise LaunchError(
-            f"argument {name}: an array of {value.dtype} cannot be passed to a kernel. "
-            "Arrays hold bool, integers or floats of up to 64 bits."
+            f"argument {name}: an array of {what} cannot be passed to a kernel. "
+            "Arrays hold bool, integers, floats of up to 64 bits, dates or records of these."
         )
     if not (value.flags.c_contiguous or value.flags.f_contiguous):
         raise LaunchError(
@@ -215,14 +227,54 @@ def _bind_host_array(name: str, value: Any) -> Argument:
             f"piece of memory can be copied to the device. Pass np.ascontiguousarray({name}), or "
             "slice a device array: cuda.to_device(whole)[...]."
         )
-    root = Root(name, flat(value), "global", copy_on_write=True)
-    ref = ArrayRef(root, name, np.int64(0), _shape(value), strides_of(value))
+    ref = _reference(name, value, "global", copy_on_write=True)
     kind = ArrayType(dtype, value.ndim, readonly=not value.flags.writeable)
     return Argument(name, kind, ref, host=value)
 
 
-def _shape(value: Any) -> tuple[Any, ...]:
-    return tuple(np.int64(n) for n in value.shape)
+def _bind_record(name: str, value: Any) -> Argument:
+    """One record: the kernel gets a reference, and what it stores is copied back, as in Numba."""
+    try:
+        record = typing.numba_type(value.dtype)
+    except NoSignature:
+        raise LaunchError(
+            f"argument {name}: a record of {value.dtype} cannot be passed to a kernel; fields are "
+            "bool, integers, floats, dates, arrays or records of these."
+        ) from None
+    held = np.array(value)  # without dimensions
+    root = RecordRoot(name, bytes_of(held), "global", value.dtype.itemsize)
+    ref = record_array(root, name, (), ())
+    return Argument(name, typing.RecordType(record, 0), (ref, ()), host=value)
+
+
+def _reference(name: str, value: Any, space: str, **options: Any) -> ArrayRef:
+    """A contiguous NumPy array as the kernel sees it; the memory is shared."""
+    steps, memory = strides_of(value), memory_of(value)
+    if value.dtype.names:
+        unit = value.dtype.itemsize
+        root = RecordRoot(name, memory, space, unit, **options)
+        return record_array(root, name, value.shape, [unit * step for step in steps])
+    shape = tuple(np.int64(n) for n in value.shape)
+    return ArrayRef(Root(name, memory, space, **options), name, np.int64(0), shape, steps)
+
+
+def memory_of(value: Any) -> Any:
+    """The memory of an array, or of one record, in one dimension: elements, of records bytes."""
+    if isinstance(value, np.void):
+        return _RecordMemory(value)
+    return bytes_of(value) if value.dtype.names else flat(value)
+
+
+class _RecordMemory:
+    """Takes the bytes of one record into a NumPy record, which may be a view into an array."""
+
+    def __init__(self, record: Any) -> None:
+        self._record = record
+
+    def __setitem__(self, index: Any, memory: Any) -> None:
+        (fresh,) = memory.view(self._record.dtype)
+        for name in self._record.dtype.names:
+            self._record[name] = fresh[name]
 
 
 def strides_of(value: Any) -> tuple[int, ...]:
@@ -238,9 +290,7 @@ def strides_of(value: Any) -> tuple[int, ...]:
 def constant_array(name: str, value: Any) -> tuple[ArrayRef, ArrayType]:
     """A global NumPy array, frozen into the kernel; it can be read only."""
     dtype = typing.numba_type(value.dtype)
-    if not typing.is_number(dtype):
+    if not typing.is_storable(dtype):
         raise NoSignature(f"an array of {value.dtype} cannot be a constant of a kernel")
-    frozen = np.array(value, order="C")
-    root = Root(name, frozen.reshape(-1), "const")
-    ref = ArrayRef(root, name, np.int64(0), _shape(frozen), strides_of(frozen))
+    ref = _reference(name, np.array(value, order="C"), "const")
     return ref, ArrayType(dtype, value.ndim, readonly=True)

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from numba.core import types
+
 from . import typing
 from .errors import TypingError, UnsupportedError
 from .program import Val, describe
@@ -52,7 +54,13 @@ def _retype(fl: Expressions, node: ast.Call, array: Val, args: list[Val]) -> Val
     kind: ArrayType = array.type
     if len(args) != 1:
         fl.fail(TypingError, node, f".view takes a type, got {len(args)} arguments")
+    if isinstance(kind.dtype, types.Record):
+        fl.fail(UnsupportedError, node, "an array of records cannot be viewed as another type here",
+                f"Take one field: .{next(iter(kind.dtype.fields))}")  # fmt: skip
     dtype = number_type(fl, node, ".view", args[0])
+    if not typing.is_number(dtype):
+        fl.fail(UnsupportedError, node, f".view gives arrays of numbers here, not of "
+                f"{describe(dtype)}", "Pass the array of that type as an argument.")  # fmt: skip
     to = typing.numpy_dtype(dtype)
     if kind.space != "global" and to.itemsize != typing.numpy_dtype(kind.dtype).itemsize:
         fl.fail(
@@ -84,13 +92,9 @@ def _item(fl: Expressions, node: ast.Call, array: Val, args: list[Val]) -> Val:
     if not isinstance(kind, ArrayType):
         return array  # a number is its own item
     label = ast.unparse(node.func.value)  # type: ignore[attr-defined]
-    site = fl.site(node, label, "load", kind.space)
-    out = fl.temporary("v")
-    first = "np.int64(0), " * kind.ndim
     array = fl.held(array)
     fl.emit(f"only_item({array.code}, {fl.mask}, {fl.where(node)})")
-    fl.emit(f"{out} = load(rt, {array.code}, ({first}), {fl.mask}, {site})")
-    return Val(out, kind.dtype)
+    return fl.element(array, "np.int64(0), " * kind.ndim, label, node)
 
 
 def _allocates(advice: str) -> Handler:

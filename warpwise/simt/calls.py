@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numba.core import types
 
-from . import iterators, lints, ops, overloads, typing
+from . import iterators, lints, named, ops, overloads, typing
 from .array_methods import Method, lower_method
 from .errors import TypingError, UnsupportedError
 from .functions import arguments_of, device_function, lower_device
@@ -50,6 +50,8 @@ def lower_call(fl: Expressions, node: ast.Call) -> Val:
     device = device_function(called)
     if device is not None:
         return lower_device(fl, node, device, name)
+    if named.is_class(called):
+        return named.construct(fl, node, called)
     overloaded = overloads.lower(fl, node, called, name)
     if overloaded is not None:
         return overloaded
@@ -214,6 +216,13 @@ def _lower_len(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     fl.fail(TypingError, node, f"len() of {describe(value.type)}")
 
 
+def _lower_tuple(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    _count(fl, node, args, "tuple", 1)
+    if not isinstance(args[0].type, TupleType) and not isinstance(args[0].const, tuple):
+        fl.fail(TypingError, node, f"tuple() of {describe(args[0].type)}")
+    return fl.tuple_of(fl.items(args[0]))
+
+
 def _lower_pow(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     _count(fl, node, args, "pow", 2)
     return fl.binary("Pow", args[0], args[1], node)
@@ -329,7 +338,8 @@ BUILTINS: dict[Any, Handler] = {
     abs: _lower_abs, min: _lower_min_max("min"), max: _lower_min_max("max"), round: _lower_round,
     int: _lower_conversion(int, "int"), float: _lower_conversion(float, "float"),
     bool: _lower_conversion(bool, "bool"), complex: _lower_complex, len: _lower_len,
-    pow: _lower_pow, divmod: _lower_divmod, print: _lower_print, sum: _lower_sum,
+    tuple: _lower_tuple, pow: _lower_pow, divmod: _lower_divmod, print: _lower_print,
+    sum: _lower_sum,
     hasattr: _lower_hasattr, isinstance: _lower_isinstance, np.real: _lower_part("real"),
     np.imag: _lower_part("imag"), np.asarray: _lower_asarray,
     **iterators.MAKERS, **OPERATORS,

@@ -14,6 +14,7 @@ import numpy as np
 
 from . import device_memory
 from .device_memory import Memory, address_of
+from .records import records_of
 from .values import ArrayRef, Root
 
 GAPS = (
@@ -247,6 +248,8 @@ class DeviceNDArray:
         start = (address_of(view) - address_of(self._root.buf)) // item
         steps = tuple(step // item for step in view.strides)
         np.lib.stride_tricks.as_strided(init[start:], view.shape, steps)[...] = True
+        if self._root.records is not None:
+            self._root.records.define(init)
 
     def reshape(self, *shape: Any, order: str = "C") -> DeviceNDArray:
         """The same memory in another shape; NotImplementedError when that needs a copy."""
@@ -319,6 +322,8 @@ class DeviceNDArray:
 def reference(root: Root, view: Any, name: str) -> ArrayRef:
     """A NumPy view of an allocation as a kernel gets it."""
     item = view.dtype.itemsize
+    if view.dtype.names:  # records lie in bytes
+        item, root = 1, records_of(root)
     offset = (address_of(view) - address_of(root.buf)) // item if view.size else 0
     return ArrayRef(
         root, name, np.int64(offset), tuple(np.int64(n) for n in view.shape),

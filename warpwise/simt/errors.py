@@ -48,6 +48,12 @@ class LaunchError(SimtError):
     diagnosis = "launch"
 
 
+class MisalignedAddressError(SimtError):
+    """Elements of an array at addresses that are no multiples of their size."""
+
+    diagnosis = "misaligned_address"
+
+
 class LivelockError(SimtError):
     """A loop that can never end: an iteration changed neither a variable nor memory.
 

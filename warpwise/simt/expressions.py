@@ -9,13 +9,14 @@ from __future__ import annotations
 import ast
 import difflib
 import dis
+import enum
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
 from numba.core import types
 
-from . import iterators, lints, ops, overloads, typing
+from . import iterators, lints, named, ops, overloads, structures, typing, vectors
 from .array_methods import METHODS, Method
 from .device_array import DeviceNDArray
 from .errors import SimtError, TypingError, UnsupportedError, at_line
@@ -27,7 +28,7 @@ from .refusals import alternative
 from .rounding import narrow
 from .source import Source
 from .symbols import Symbol, as_symbol, is_cuda_module
-from .typing import ArrayType, NoSignature, TupleType, Type
+from .typing import ArrayType, NamedTupleType, NoSignature, RecordType, TupleType, Type
 
 AXES = ("x", "y", "z")
 
@@ -118,10 +119,14 @@ class Expressions:
         symbol = as_symbol(value)
         if symbol is not None:
             return self.of_symbol(symbol)
-        if isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
+        if isinstance(value, enum.Enum):
+            return named.member(self, node, value)
+        if isinstance(value, (bool, int, float, complex, np.number, np.bool_, np.datetime64)):
             return self.number(node, value)
         if isinstance(value, tuple):
-            return self.tuple_of([self.of_object(node, item) for item in value])
+            items = self.tuple_of([self.of_object(node, item) for item in value])
+            made_by = type(value)
+            return named.with_class(items, made_by) if named.is_class(made_by) else items
         if isinstance(value, np.ndarray):
             return self.frozen_array(node, value)
         if isinstance(value, DeviceNDArray):  # a global device array is used in place
@@ -184,7 +189,15 @@ class Expressions:
             return value
         if isinstance(to, TupleType) and isinstance(value.type, TupleType):
             parts = zip(self.items(value), to.items, strict=True)
-            return self.tuple_of([self.cast(item, kind, node) for item, kind in parts])
+            items = self.tuple_of([self.cast(item, kind, node) for item, kind in parts])
+            return named.with_class(items, to.made_by) if isinstance(to, NamedTupleType) else items
+        if isinstance(to, RecordType) and isinstance(value.type, RecordType):
+            deeper = to.ndim != value.type.ndim
+            return Val(f"padded({value.code}, {to.ndim})" if deeper else value.code, to)
+        if isinstance(value.type, types.IntEnumMember) and typing.is_integer(to):
+            return self.cast(named.plain(value), to, node)
+        if isinstance(value.type, types.NPTimedelta) and typing.is_integer(to):
+            return Val(f"{value.code}.astype(np.{typing.numpy_dtype(to).name})", to)
         if not typing.is_number(value.type) or not typing.is_number(to):
             self.fail(
                 TypingError, node or self.source.tree,
@@ -372,7 +385,8 @@ class Expressions:
         signature = self.resolve(function, infix, [left, right], node)
         a = self.cast(left, signature.args[0], node)
         b = self.cast(right, signature.args[1], node)
-        if typing.is_integer(signature.result):
+        moments = typing.is_moment(left.type) or typing.is_moment(right.type)
+        if typing.is_integer(signature.result) and not moments:
             # NumPy would make float64 of int64 and uint64; the compiler computes in the result's
             # type.  Only an exponent and the distance of a shift keep their own.
             a = self.cast(a, signature.result, node)
@@ -381,7 +395,7 @@ class Expressions:
             elif name != "Pow":
                 b = self.cast(b, signature.result, node)
         if not (a.known and b.known):
-            self.operation(describe(signature.result), node)
+            self.operation(_counted(signature.result), node)
         self.check_division(infix, signature.result, b, node)
         if name in ("FloorDiv", "Mod") and typing.is_integer(b.type) and not b.known:
             b = self.checked(f"divisor(rt, {b.code}", b.type, self.site(node, "", "divide"))
@@ -432,7 +446,7 @@ class Expressions:
     ) -> typing.Signature:
         """Numba's signature for a call, or its refusal in plain words."""
         for value in args:
-            if not typing.is_number(value.type):
+            if not typing.is_scalar(value.type):
                 self.no_function(value, node)
                 kinds = " and ".join(describe(v.type) for v in args)
                 hint = (
@@ -504,6 +518,8 @@ class Expressions:
                 return self.known(
                     np.bool_((left.const is right.const) == (name == "Is")), types.boolean
                 )
+            if typing.is_enum(left.type) and typing.is_enum(right.type):
+                return named.identical(self, left, right, node, name == "IsNot")
             if typing.is_number(left.type) and left.type == right.type:  # compared by value
                 name = "Eq" if name == "Is" else "NotEq"
             elif left.static or right.static or typing.is_number(left.type):
@@ -523,6 +539,8 @@ class Expressions:
             return self.known(
                 np.bool_((left.const == right.const) == (infix == "==")), types.boolean
             )
+        if typing.is_enum(left.type) and left.type == right.type and infix in ("==", "!="):
+            left, right = named.plain(left), named.plain(right)
         if isinstance(left.type, TupleType) and isinstance(right.type, TupleType):
             return self.compare_tuples(name, left, right, node)
         signature = self.resolve(function, infix, [left, right], node)
@@ -530,7 +548,7 @@ class Expressions:
         b = self.cast(right, signature.args[1], node)
         if a.known and b.known:
             return self.known(np.bool_(function(a.const, b.const)), types.boolean)
-        self.operation(f"compare {signature.args[0]}", node)
+        self.operation(f"compare {_counted(signature.args[0])}", node)
         result = Val(f"({a.code} {infix} {b.code})", types.boolean)
         return lints.float64(self, infix, left, right, result, node)
 
@@ -650,6 +668,14 @@ class Expressions:
         value = self.expression(node.value)
         if isinstance(value.type, ArrayType):
             return self.array_attribute(value, node)
+        if isinstance(value.type, RecordType):
+            return structures.read(self, value, node.attr, node)
+        if isinstance(value.type, NamedTupleType):
+            return named.item(self, value, node.attr, node)
+        if typing.is_vector(value.type):
+            return vectors.component(self, value, node.attr, node)
+        if typing.is_enum(value.type):
+            return named.member_attribute(self, value, node.attr, node)
         if value.static:
             return self.static_attribute(value.const, node)
         if isinstance(value.type, types.Complex) and node.attr in ("real", "imag"):
@@ -719,19 +745,17 @@ class Expressions:
             return Val("None", STATIC, kind.dtype)
         if name in ("real", "imag"):
             return self.part_of(value, node)
+        if name == "strides":
+            codes = [f"byte_strides({value.code})[{k}]" for k in range(kind.ndim)]
+            return self.tuple_of([Val(code, types.int64) for code in codes])
+        if isinstance(kind.dtype, types.Record) and name in kind.dtype.fields:
+            return structures.read_array(self, value, name, node, ast.unparse(node.value))
         itemsize = typing.numpy_dtype(kind.dtype).itemsize
         if name == "itemsize":
             return self.number(node, itemsize)
         if name == "nbytes":
             return self.binary("Mult", Val(f"{value.code}.size", types.int64),
                                self.number(node, itemsize), node)  # fmt: skip
-        if name == "strides":
-            items = [
-                self.binary("Mult", Val(f"np.int64({value.code}.strides[{k}])", types.int64),
-                            self.number(node, itemsize), node)
-                for k in range(kind.ndim)
-            ]  # fmt: skip
-            return self.tuple_of(items)
         if name == "flat":
             return iterators.flat(self, value)
         if name in METHODS:
@@ -765,12 +789,22 @@ class Expressions:
     def on_Subscript(self, node: ast.Subscript) -> Val:
         value = self.expression(node.value)
         if isinstance(value.type, ArrayType):
+            if isinstance(value.type.dtype, types.Record):
+                name = structures.field_name(self, node.slice)
+                if isinstance(name, str):
+                    label = ast.unparse(node.value)
+                    return structures.read_array(self, value, name, node, label)
             return self.element_or_view(value, node)
+        if isinstance(value.type, RecordType):
+            return structures.read(self, value, self.field_of(value, node), node)
         if isinstance(value.type, TupleType) or isinstance(value.const, tuple):
             return self.tuple_item(value, node)
         if isinstance(value.const, iterators.Flat):
             array, index = self.flat_element(value.const, node)
             return iterators.element(self, node, array, index)
+        if isinstance(value.const, enum.EnumMeta):
+            name = structures.field_name(self, node.slice)
+            return named.member_called(self, node, value.const, name)
         if value.static:
             self.fail(
                 UnsupportedError, node,
@@ -787,6 +821,15 @@ class Expressions:
             self.fail(TypingError, node, f"an index of {name} is an integer, not "
                       f"{describe(k.type)}")  # fmt: skip
         return flat.array, flat.index(self, node, k)
+
+    def field_of(self, record: Val, node: ast.Subscript) -> str | int:
+        """The field that the subscript of a record names."""
+        name: str | int | None = structures.field_name(self, node.slice)
+        if name is None:
+            owner, first = record.type.origin, next(iter(record.type.record.fields))
+            self.fail(TypingError, node, f"a field of {owner} is named by a constant, such as "
+                      f"{owner}['{first}']")  # fmt: skip
+        return name
 
     def tuple_item(self, value: Val, node: ast.Subscript) -> Val:
         items = self.items(value)
@@ -875,12 +918,21 @@ class Expressions:
         kind: ArrayType = array.type
         parts = self.indices(node, kind)
         if len(parts) == kind.ndim and all(isinstance(p, Val) for p in parts):
-            site = self.site(node, ast.unparse(node.value), "load")
             index = "".join(f"{p.code}, " for p in parts)
-            out = self.temporary("v")
-            self.emit(f"{out} = load(rt, {array.code}, ({index}), {self.mask}, {site})")
-            return Val(out, kind.dtype)
+            return self.element(array, index, ast.unparse(node.value), node)
         return self.view(array, parts, node)
+
+    def element(self, array: Val, index: str, label: str, node: ast.AST) -> Val:
+        """One element of an array; `index` is source, `label` what the reader calls the array."""
+        kind: ArrayType = array.type
+        if isinstance(kind.dtype, types.Record):
+            return structures.element(self, array, index, label)
+        if typing.is_vector(kind.dtype):
+            return vectors.load(self, array, index, label, node)
+        site = self.site(node, label, "load", kind.space)
+        out = self.temporary("v")
+        self.emit(f"{out} = load(rt, {array.code}, ({index}), {self.mask}, {site})")
+        return Val(out, kind.dtype)
 
     def view(self, array: Val, parts: list[Any], node: ast.Subscript) -> Val:
         kind: ArrayType = array.type
@@ -914,6 +966,11 @@ class Expressions:
         from .calls import lower_call
 
         return lower_call(self, node)
+
+
+def _counted(kind: Type) -> str:
+    """The name under which operations of a type are counted."""
+    return "int64" if typing.is_moment(kind) else str(kind.dtype if typing.is_enum(kind) else kind)
 
 
 _CONSTRUCTS = {

@@ -9,16 +9,16 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba.core import types
 
-from . import typed, typing
+from . import typed, typing, vectors
 from .errors import LaunchError, TypingError, UnsupportedError
 from .program import Val, describe
 from .refusals import alternative
-from .symbols import Symbol
+from .symbols import VECTORS, Symbol
 from .typing import ArrayType, TupleType, Type
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ GRID_GROUP = GridGroup()
 def lower_symbol(fl: Expressions, node: ast.Call, symbol: Symbol) -> Val:
     """A call of cuda.<name>."""
     name = symbol.name
+    if name in VECTORS:
+        return vectors.construct(fl, node, name)
     handler = SYMBOLS.get(name)
     if handler is None:
         instead = alternative(name) or "nothing was run"
@@ -136,10 +138,13 @@ def _array(space: str) -> Handler:
         place = fl.program.place(node, dtype)
         label = fl.target_name or f"{space} array"
         out = fl.temporary("view")
-        fl.emit(
-            f"{out} = {space}_array(rt, {place}, {shape!r}, np.{typing.numpy_dtype(dtype).name}, "
-            f"{label!r})"
-        )
+        if isinstance(dtype, types.Record) or typing.is_vector(dtype):
+            fl.emit(
+                f"{out} = record_storage(rt, {place}, {shape!r}, {itemsize}, {space!r}, {label!r})"
+            )
+        else:
+            element = fl.program.constant(typing.numpy_dtype(dtype))
+            fl.emit(f"{out} = {space}_array(rt, {place}, {shape!r}, {element}, {label!r})")
         return Val(out, ArrayType(dtype, len(shape), space=space))
 
     return lower
@@ -165,18 +170,27 @@ def _shape(fl: Expressions, node: ast.Call, name: str, shape: Val) -> tuple[int,
 def number_type(fl: Expressions, node: ast.Call, name: str, dtype: Val) -> Type:
     """The type that an argument names."""
     value = dtype.const if dtype.static else None
-    if isinstance(value, (types.Number, types.Boolean)):
+    if isinstance(value, (types.Number, types.Boolean, types.Record)) or typing.is_vector(value):
         return value
     if isinstance(value, str):  # 'int32'
         named = getattr(types, value, None)
         if isinstance(named, (types.Number, types.Boolean)):
             return named
+    if isinstance(value, np.dtype) and value.names:
+        return _record_type(fl, node, value)
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return typing.numba_type(np.dtype(value))
     fl.fail(
         TypingError, node, f"{name} takes a type here, such as float32",
         "Import it: from numba import float32.",
     )  # fmt: skip
+
+
+def _record_type(fl: Expressions, node: ast.Call, dtype: np.dtype[Any]) -> Type:
+    try:
+        return typing.numba_type(dtype)
+    except typing.NoSignature as error:
+        fl.fail(TypingError, node, str(error))
 
 
 def _const_array(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:

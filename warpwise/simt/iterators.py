@@ -69,20 +69,14 @@ def _array(fl: Expressions, array: Val) -> Items:
     kind: ArrayType = array.type
 
     def item(fl: Expressions, node: ast.AST, k: Val) -> Val:
-        site = fl.site(node, _label(node), "load", kind.space)
         if kind.ndim > 1:
+            site = fl.site(node, _label(node), "load", kind.space)
             out = fl.temporary("view")
             fl.emit(f"{out} = row(rt, {array.code}, ({k.code}, ), {fl.mask}, {site})")
             return Val(out, ArrayType(kind.dtype, kind.ndim - 1, kind.readonly, kind.space))
-        return _load(fl, array, f"{k.code}, ", site)
+        return fl.element(array, f"{k.code}, ", _label(node), node)
 
     return Items(Val(f"np.int64({array.code}.shape[0])", types.int64), item)
-
-
-def _load(fl: Expressions, array: Val, index: str, site: int) -> Val:
-    out = fl.temporary("v")
-    fl.emit(f"{out} = load(rt, {array.code}, ({index}), {fl.mask}, {site})")
-    return Val(out, array.type.dtype)
 
 
 def _label(node: ast.AST) -> str:
@@ -241,8 +235,7 @@ def _nditer(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
 
 def element(fl: Expressions, node: ast.AST, array: Val, index: list[Val]) -> Val:
     """array[index]"""
-    site = fl.site(node, _label(node), "load", array.type.space)
-    return _load(fl, array, "".join(f"{i.code}, " for i in index), site)
+    return fl.element(array, "".join(f"{i.code}, " for i in index), _label(node), node)
 
 
 @dataclass(frozen=True, eq=False)

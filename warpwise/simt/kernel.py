@@ -12,6 +12,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import inspection, typing
 from .arguments import Argument, bind, write_back
 from .capacity import CapacityError
@@ -32,7 +34,7 @@ from .program import Note, Program, Val
 from .source import LiveScope, Scope, Source, TextScope, functions_in, source_of
 from .statements import Function
 from .streams import check_stream
-from .typing import STATIC, ArrayType, Type
+from .typing import STATIC, Type
 from .waiting import run_waiting
 
 ORDERS = ("lockstep", "warp-serial")
@@ -258,14 +260,10 @@ class Kernel(Inspectable):
     def compile(self, signature: Any) -> Overload:
         """Prepare the kernel for explicit argument types: numba types, or a signature as text."""
         given = _normalise(signature, False)[0][0] if not _is_types(signature) else signature
-        kinds: list[Type] = []
-        for kind in given:
-            if getattr(kind, "ndim", None) is not None:
-                kinds.append(ArrayType(kind.dtype, kind.ndim))
-            elif typing.is_number(kind):
-                kinds.append(kind)
-            else:
-                raise TypingError(f"{self.name}: arguments of type {kind} are not supported.")
+        try:
+            kinds = [typing.from_signature(kind) for kind in given]
+        except typing.NoSignature as error:
+            raise TypingError(f"{self.name}: {error}") from None
         self.program(tuple(kinds))
         return self.overloads.setdefault(tuple(given), Overload(self, tuple(given)))
 
@@ -569,7 +567,7 @@ def _fits(value: Any, kind: Type) -> bool:
     shape = getattr(value, "shape", ())
     if getattr(kind, "ndim", None) is None:
         return len(shape) == 0
-    return len(shape) == kind.ndim and bool(typing.numpy_dtype(kind.dtype) == value.dtype)
+    return len(shape) == kind.ndim and typing.numba_type(np.dtype(value.dtype)) == kind.dtype
 
 
 def _conversions(args: Sequence[Any], signature: tuple[Type, ...]) -> int:

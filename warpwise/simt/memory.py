@@ -12,6 +12,7 @@ import numpy as np
 
 from . import atomics
 from .indices import BEYOND
+from .records import PiecesRef
 from .storage import fetch, put, where_in_buffer
 from .values import I64, ArrayRef, Mask, SplitRef, Value, minus, split, summed
 
@@ -98,19 +99,13 @@ def in_range(
 
 def load(run: Run, arr: ArrayRef, index: tuple[Value, ...], m: Mask, site: int) -> Value:
     """arr[index] for the lanes of m."""
-    if isinstance(arr, SplitRef):
-        yes, no = split(m, arr.mask)
-        if no is False:
-            return load(run, arr.first, index, yes, site)
-        if yes is False:
-            return load(run, arr.second, index, no, site)
-        first = load(run, arr.first, index, yes, site)
-        return np.where(arr.mask, first, load(run, arr.second, index, no, site))
+    if type(arr) is not ArrayRef:
+        return _load_composed(run, arr, index, m, site)
     base, lanes, m = position(run, arr, index, m, site)
     root = arr.root
     buf = root.buf
     if m is False or buf.size == 0:
-        return buf.dtype.type(0)
+        return np.zeros((), buf.dtype)[()]
     if root.count:
         got = fetch(run, root, base, lanes)
     elif lanes is None:
@@ -130,10 +125,8 @@ def store(
 ) -> None:
     """arr[index] = value for the lanes of m.  When lanes of one launch store to one element, the
     last in thread order wins; on a GPU any of them may."""
-    if isinstance(arr, SplitRef):
-        for part, mask in zip((arr.first, arr.second), split(m, arr.mask), strict=True):
-            if mask is not False:
-                store(run, part, index, value, mask, site)
+    if type(arr) is not ArrayRef:
+        _store_composed(run, arr, index, value, m, site)
         return
     base, lanes, m = position(run, arr, index, m, site)
     if m is False:
@@ -152,6 +145,32 @@ def store(
         run.lane_part = lanes
         for observer in run.observers:
             observer.store(run, site, arr, index, at, m, value)
+
+
+def _load_composed(run: Run, arr: Any, index: tuple[Value, ...], m: Mask, site: int) -> Value:
+    """load() from an array that is not in one place, or whose elements are not in one piece."""
+    if isinstance(arr, PiecesRef):
+        return arr.joined([load(run, arr.part, at, m, site) for at in arr.indices(index)])
+    yes, no = split(m, arr.mask)
+    if no is False:
+        return load(run, arr.first, index, yes, site)
+    if yes is False:
+        return load(run, arr.second, index, no, site)
+    first = load(run, arr.first, index, yes, site)
+    return np.where(arr.mask, first, load(run, arr.second, index, no, site))
+
+
+def _store_composed(
+    run: Run, arr: Any, index: tuple[Value, ...], value: Value, m: Mask, site: int
+) -> None:
+    """store() into such an array."""
+    if isinstance(arr, PiecesRef):
+        for at, piece in zip(arr.indices(index), arr.pieces(value), strict=True):
+            store(run, arr.part, at, piece, m, site)
+        return
+    for part, mask in zip((arr.first, arr.second), split(m, arr.mask), strict=True):
+        if mask is not False:
+            store(run, part, index, value, mask, site)
 
 
 def scatter(buf: Any, at: Value, value: Value, m: Mask) -> None:

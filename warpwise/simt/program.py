@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import checks, ops, runtime, typing
-from .typing import STATIC, ArrayType, TupleType, Type
+from .typing import STATIC, Type
 
 #: Lines of generated source; a nested list is a block that is filled in later, same indentation.
 Lines = list[Any]
@@ -138,9 +138,9 @@ class Program:
         """A name for a NumPy scalar or a static object, the same for the same value."""
         if isinstance(value, np.generic):
             label = re.sub(r"\W", "_", str(value).replace("-", "m").replace(".", "p"))
-            name = f"{value.dtype.name}_{label}"
+            name = re.sub(r"\W", "_", f"{value.dtype.name}_{label}")
         elif isinstance(value, np.dtype):
-            name = f"dtype_{value.name}"
+            name = re.sub(r"\W", "_", f"dtype_{value.name}")
         else:
             name = f"object_{len(self.constants)}"
         self.constants.setdefault(name, value)
@@ -196,11 +196,7 @@ def _flatten(lines: Lines, out: list[str]) -> None:
 
 def describe(t: Type) -> str:
     """A type as a reader would say it."""
-    if isinstance(t, (ArrayType, TupleType)):
-        return str(t)
-    if typing.is_bfloat16(t):
-        return "bfloat16"
-    return "no number" if t is STATIC else str(t)
+    return "no number" if t is STATIC else typing.name_of(t)
 
 
 def same_type(a: Type, b: Type) -> Type | None:

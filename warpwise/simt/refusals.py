@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import NoReturn
 
 _LINKING = (
@@ -40,18 +39,12 @@ ALTERNATIVES = {
     "libdevice": "use the functions of math, which compile to the same code",
 }  # fmt: skip
 
-_VECTOR = re.compile(
-    r"(u?(char|short|int|long|longlong)|float|double|u?int(8|16|32|64)x|float(32|64)x)[1234]"
-)
-
 
 def alternative(name: str) -> str:
     """What to use instead of cuda.<name>: the rest of a sentence; empty for an unknown name."""
     top = name.split(".")[0]
     if top in ALTERNATIVES:
         return ALTERNATIVES[top]
-    if _VECTOR.fullmatch(top):
-        return "use one variable for each component, or an array whose last axis has that size"
     return ""
 
 

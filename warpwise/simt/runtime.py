@@ -11,6 +11,16 @@ from .barriers import barrier, barrier_vote, fence, grid_barrier, warp_barrier
 from .errors import UnsupportedError
 from .formats import BF16, FP16
 from .memory import atomic, load, store
+from .records import (
+    PiecesRef,
+    copy_elements,
+    copy_record,
+    field,
+    field_array,
+    inner,
+    padded,
+    record_storage,
+)
 from .rounding import fused, narrow
 from .storage import local_array, shared_array
 from .values import (
@@ -60,13 +70,19 @@ __all__ = [
     "both",
     "bound",
     "brev",
+    "byte_strides",
     "clz",
+    "copy_elements",
+    "copy_record",
     "fence",
     "ffs",
+    "field",
+    "field_array",
     "fill",
     "fill_each",
     "fused",
     "grid_barrier",
+    "inner",
     "lanemask_lt",
     "load",
     "local_array",
@@ -75,11 +91,13 @@ __all__ = [
     "minus",
     "narrow",
     "only_item",
+    "padded",
     "part",
     "pick",
     "popc",
     "quotient_of",
     "range_length",
+    "record_storage",
     "remainder_of",
     "reshaped",
     "retyped",
@@ -238,7 +256,7 @@ def _same(a: Any, b: Any) -> bool:
             for x, y in zip((a.offset, *a.shape, *a.strides), (b.offset, *b.shape, *b.strides),
                             strict=True)
         )  # fmt: skip
-    if isinstance(a, SplitRef):
+    if not isinstance(a, (np.ndarray, np.generic)):
         return False
     return np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
 
@@ -258,3 +276,13 @@ def pick(items: tuple[Value, ...], index: Value, m: Mask, where: tuple[str, str]
         for k in range(1, n):
             result = select(index == k, items[k], result)
     return result
+
+
+def byte_strides(arr: Any) -> tuple[Any, ...]:
+    """arr.strides"""
+    if isinstance(arr, SplitRef):
+        pairs = zip(byte_strides(arr.first), byte_strides(arr.second), strict=True)
+        return tuple(np.where(arr.mask, a, b) for a, b in pairs)
+    if isinstance(arr, PiecesRef):
+        return byte_strides(arr.part)[:-1]
+    return tuple(np.int64(step * arr.root.buf.dtype.itemsize) for step in arr.strides)

@@ -70,7 +70,15 @@ class TextScope:
     are ignored, so that the names they would give are not defined.
     """
 
-    MODULES = ("warpwise", "numba", "numba.cuda", "numba.types", "numpy", "math")
+    MODULES = (
+        "warpwise",
+        "numba",
+        "numba.cuda",
+        "numba.cuda.random",
+        "numba.types",
+        "numpy",
+        "math",
+    )
 
     def __init__(self, module: ast.Module, constants: Mapping[str, Any]) -> None:
         self._names: dict[str, Any] = dict(_default_names())
@@ -125,6 +133,8 @@ def _module(name: str) -> Any:
 
     from . import api
 
+    if name == "numba.cuda.random":
+        return api.random
     if name == "warpwise":  # stands for the package in `from warpwise import cuda`
         return SimpleNamespace(cuda=api)
     return {

@@ -16,10 +16,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
 
-from . import lints, typing
+from numba.core import types
+
+from . import lints, named, structures, typing, vectors
 from .closures import closure_of
 from .errors import SimtError, TypingError, UnsupportedError
 from .expressions import Expressions
@@ -43,7 +45,7 @@ from .names import (
 )
 from .program import MISSING, Lines, Program, Val, Var, describe, same_type
 from .source import Source
-from .typing import STATIC, ArrayType, TupleType, Type
+from .typing import STATIC, ArrayType, RecordType, TupleType, Type
 
 Env = dict[str, Var]
 _CONSTANT = re.compile(r"(bool|u?int\d+|float\d+|complex\d+|object|dtype|kernel|device)_")
@@ -181,7 +183,8 @@ class Function(Expressions):
         """What a parameter holds; numbers and arrays, also inside tuples, arrive as variables."""
         if not value.static:
             passed.append(self.variable(name, value.type))
-            return Var(value.type)
+            kind = value.type
+            return Var(replace(kind, origin=name) if isinstance(kind, RecordType) else kind)
         if not isinstance(value.const, tuple):
             return Var(STATIC, value.const)
         items = []
@@ -364,17 +367,24 @@ class Function(Expressions):
             value = self.binary(name, old, self.expression(node.value), node)
             self.assign_to(node.target, value, node)
             return
-        if not isinstance(node.target, ast.Subscript):
+        if not isinstance(node.target, (ast.Subscript, ast.Attribute)):
             self.fail(UnsupportedError, node, "only variables and array elements can be changed")
-        array, parts = self.element_target(node.target)
+        owner = self.expression(node.target.value)
+        if isinstance(owner.type, RecordType):
+            owner = self.held(owner)
+            part = self.field_target(owner, node.target)
+            old = structures.read(self, owner, part, node)
+            value = self.binary(name, old, self.expression(node.value), node)
+            structures.write(self, owner, part, value, node)
+            return
+        if isinstance(node.target, ast.Attribute):
+            self.no_attribute_target(owner, node.target)
+        array, parts = self.element_target(node.target, owner)
         held = [self.held(p) for p in parts]
         index = "".join(f"{p.code}, " for p in held)
         label = ast.unparse(node.target.value)
-        site = self.site(node, label, "load")
-        old_code = self.temporary("v")
-        self.emit(f"{old_code} = load(rt, {array.code}, ({index}), {self.mask}, {site})")
-        kind: ArrayType = array.type
-        value = self.binary(name, Val(old_code, kind.dtype), self.expression(node.value), node)
+        old = self.element(array, index, label, node)
+        value = self.binary(name, old, self.expression(node.value), node)
         self.store(array, index, value, node, label)
 
     def held(self, value: Val) -> Val:
@@ -391,8 +401,14 @@ class Function(Expressions):
             self.assign_name(target.id, value, node)
         elif isinstance(target, (ast.Tuple, ast.List)):
             self.unpack(target, value, node)
-        elif isinstance(target, ast.Subscript):
-            array, parts = self.target_of(target)
+        elif isinstance(target, (ast.Subscript, ast.Attribute)):
+            owner = self.expression(target.value)
+            if isinstance(owner.type, RecordType):
+                structures.write(self, owner, self.field_target(owner, target), value, node)
+                return
+            if isinstance(target, ast.Attribute):
+                self.no_attribute_target(owner, target)
+            array, parts = self.target_of(target, owner)
             if len(parts) == array.type.ndim and all(isinstance(p, Val) for p in parts):
                 index = "".join(f"{p.code}, " for p in parts)
                 self.store(array, index, value, node, ast.unparse(target.value))
@@ -469,9 +485,21 @@ class Function(Expressions):
         for part, item in zip(target.elts, items, strict=True):
             self.assign_to(part, item, node)
 
-    def target_of(self, target: ast.Subscript) -> tuple[Val, list[Any]]:
+    def field_target(self, record: Val, target: ast.Subscript | ast.Attribute) -> str | int:
+        """The field of a record that is stored to."""
+        return target.attr if isinstance(target, ast.Attribute) else self.field_of(record, target)
+
+    def no_attribute_target(self, owner: Val, target: ast.Attribute) -> NoReturn:
+        """Refuse `x.name = v` where x is no record."""
+        self.fail(
+            TypingError, target,
+            f"{ast.unparse(target.value)} is {describe(owner.type)}; only fields of records can be "
+            "assigned to",
+            "Store into an element: a[i] = ..., or a[i].x = ... where a holds records.",
+        )  # fmt: skip
+
+    def target_of(self, target: ast.Subscript, array: Val) -> tuple[Val, list[Any]]:
         """The array that is stored to, and where: see `indices`."""
-        array = self.expression(target.value)
         name = ast.unparse(target.value)
         flat_index: list[Any] | None = None
         if isinstance(array.const, Flat):
@@ -483,9 +511,9 @@ class Function(Expressions):
             self.fail(TypingError, target, *self.why_readonly(name))
         return array, self.indices(target, array.type) if flat_index is None else flat_index
 
-    def element_target(self, target: ast.Subscript) -> tuple[Val, list[Val]]:
+    def element_target(self, target: ast.Subscript, array: Val) -> tuple[Val, list[Val]]:
         """The array and index of one element."""
-        array, parts = self.target_of(target)
+        array, parts = self.target_of(target, array)
         if len(parts) != array.type.ndim or not all(isinstance(p, Val) for p in parts):
             self.fail(
                 UnsupportedError, target,
@@ -509,15 +537,22 @@ class Function(Expressions):
                 UnsupportedError, node, f"an array cannot be assigned to a part of {label}",
                 "Numba has no memory for the copy in a kernel; write the loop over the elements.",
             )  # fmt: skip
-        if not typing.is_number(value.type):
+        if not typing.is_scalar(value.type) or isinstance(kind.dtype, types.Record):
             self.fail(TypingError, node, f"{describe(value.type)} cannot be stored into {label}")
         code = self.held(self.cast(value, kind.dtype, node)).code
         self.emit(f"fill(rt, {view.code}, {code}, {self.mask}, {site})")
 
     def store(self, array: Val, index: str, value: Val, node: ast.AST, label: str) -> None:
-        if not typing.is_number(value.type):
-            self.fail(TypingError, node, f"{describe(value.type)} cannot be stored into {label}")
         kind: ArrayType = array.type
+        if isinstance(kind.dtype, types.Record):
+            target = structures.element(self, array, index, label)
+            structures.store(self, target, value, label, node)
+            return
+        if typing.is_vector(kind.dtype):
+            vectors.store(self, array, index, value, node, label)
+            return
+        if not typing.is_scalar(value.type):
+            self.fail(TypingError, node, f"{describe(value.type)} cannot be stored into {label}")
         site = self.site(node, label, "store", kind.space)
         if self.program.counted:
             value = self.fitted(value, kind.dtype, node, site)
@@ -927,6 +962,7 @@ class Function(Expressions):
         """start, stop, step of range(*args), in the type of the loop variable."""
         if not 1 <= len(args) <= 3:
             self.fail(TypingError, node, "range() takes one, two or three numbers")
+        args = [named.plain(value) for value in args]
         for value in args:
             if not typing.is_number(value.type) or isinstance(value.type, typing.types.Complex):
                 self.fail(TypingError, node, f"range() takes integers, not {describe(value.type)}")

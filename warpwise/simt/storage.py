@@ -25,12 +25,17 @@ from .values import ArrayRef, Root, summed
 
 def poison(buf: Any) -> None:
     """Fill with what nobody should rely on."""
-    if buf.dtype.kind in "fc":
+    if buf.dtype.names:
+        for name in buf.dtype.names:
+            poison(buf[name])
+    elif buf.dtype.kind in "fc":
         buf.fill(np.nan)
     elif buf.dtype.kind == "b":
         buf.fill(True)
+    elif buf.dtype.kind in "SU":
+        buf.fill("?")
     else:
-        buf.view(np.uint8).fill(0xCD)
+        buf[...] = np.full(buf.dtype.itemsize, 0xCD, np.uint8).view(buf.dtype)
 
 
 def shared_array(run: Any, place: int, shape: tuple[int, ...], dtype: Any, name: str) -> ArrayRef:
@@ -76,10 +81,7 @@ def _dynamic(run: Any, dtype: Any, name: str) -> ArrayRef:
     key = ("dynamic", dtype)
     found: ArrayRef | None = run.allocations.get(key)
     if found is None:
-        raw = run.allocations.get("dynamic")
-        width = -(-run.sharedmem // 16) * 16
-        if raw is None:
-            raw = run.allocations["dynamic"] = np.full(run.lanes[0] * width, 0xCD, np.uint8)
+        raw, width = dynamic_bytes(run)
         buf = raw.view(dtype)
         count = width // buf.dtype.itemsize
         found = _reference(buf, (run.sharedmem // buf.dtype.itemsize,), name, "shared")
@@ -88,6 +90,15 @@ def _dynamic(run: Any, dtype: Any, name: str) -> ArrayRef:
         run.allocations[key] = found
         run.allocated(key, found)
     return found
+
+
+def dynamic_bytes(run: Any) -> tuple[Any, int]:
+    """Dynamic shared memory of the blocks of the chunk, and the bytes of one block."""
+    width = -(-run.sharedmem // 16) * 16
+    raw = run.allocations.get("dynamic")
+    if raw is None:
+        raw = run.allocations["dynamic"] = np.full(run.lanes[0] * width, 0xCD, np.uint8)
+    return raw, width
 
 
 def fetch(run: Any, root: Root, base: Any, lanes: Any) -> Any:

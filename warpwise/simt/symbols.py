@@ -28,15 +28,29 @@ _TABLE = """
     threadfence threadfence_block threadfence_system nanosleep cg cg.this_grid
     shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync all_sync any_sync eq_sync
     ballot_sync match_any_sync match_all_sync activemask lanemask_lt
-    popc clz ffs brev selp fma cbrt fp16 bf16 libdevice random
+    popc clz ffs brev selp fma cbrt fp16 bf16 libdevice
     atomic atomic.add atomic.sub atomic.max atomic.min atomic.nanmax atomic.nanmin
     atomic.and_ atomic.or_ atomic.xor atomic.exch atomic.inc atomic.dec atomic.cas
     atomic.compare_and_swap
 """
 
+_WORDS = {
+    "int8": "char", "int16": "short", "int32": "int", "int64": "long longlong",
+    "uint8": "uchar", "uint16": "ushort", "uint32": "uint", "uint64": "ulong ulonglong",
+    "float32": "float", "float64": "double",
+}  # fmt: skip
+
+#: Name of a vector type, or another name of it -> its name: float4 -> float32x4.
+VECTORS = {
+    name: f"{base}x{n}"
+    for base, words in _WORDS.items()
+    for n in (1, 2, 3, 4)
+    for name in (f"{base}x{n}", *(f"{word}{n}" for word in words.split()))
+}
+
 #: Names that mean something inside a kernel.  Those without a lowering are refused by name.
 DEVICE_NAMES = frozenset(_TABLE.split()).union(
-    (f"fp16.{name}" for name in formats.FP16), (f"bf16.{name}" for name in formats.BF16)
+    (f"fp16.{name}" for name in formats.FP16), (f"bf16.{name}" for name in formats.BF16), VECTORS
 )
 
 

@@ -7,18 +7,20 @@ CUDA compiler uses (Numba's core carries one too, so this works where numba-cuda
 Glossary
     Type        a numba.types object (int64, float32, ...) for a number
     ArrayType   (dtype, ndim) of an array: all that the type of an element access depends on
+    RecordType  a record in memory, as an element of an array of a structured dtype is
     StaticType  a thing known while lowering only: module, function, dtype, Symbol, None, string
     Signature   (argument types after the casts the compiler makes, result type)
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numba.core import types
+from numba.core.types import containers
 from numba.np.numpy_support import as_dtype, from_dtype
 
 from .rounding import BFLOAT16
@@ -37,7 +39,22 @@ class ArrayType:
     space: str = "global"
 
     def __str__(self) -> str:
-        return f"array({self.dtype}, {self.ndim}d)"
+        return f"array({name_of(self.dtype)}, {self.ndim}d)"
+
+
+@dataclass(frozen=True)
+class RecordType:
+    """One record of an array with `ndim` dimensions, by reference, as in Numba; `readonly` and
+    `space` as of the array, `origin` what the reader calls it."""
+
+    record: types.Record
+    ndim: int
+    readonly: bool = False
+    space: str = "global"
+    origin: str = field(default="record", compare=False)
+
+    def __str__(self) -> str:
+        return name_of(self.record)
 
 
 @dataclass(frozen=True)
@@ -48,6 +65,17 @@ class TupleType:
 
     def __str__(self) -> str:
         return "(" + ", ".join(str(item) for item in self.items) + ")"
+
+
+@dataclass(frozen=True)
+class NamedTupleType(TupleType):
+    """A namedtuple of the class `made_by`."""
+
+    made_by: Any
+
+    def __str__(self) -> str:
+        named = zip(self.made_by._fields, self.items, strict=True)
+        return f"{self.made_by.__name__}({', '.join(f'{n}: {t}' for n, t in named)})"
 
 
 class StaticType:
@@ -112,7 +140,19 @@ def unify(a: Type, b: Type) -> Type | None:
         return a
     if isinstance(a, TupleType) and isinstance(b, TupleType) and len(a.items) == len(b.items):
         items = tuple(unify(x, y) for x, y in zip(a.items, b.items, strict=True))
-        return None if any(item is None for item in items) else TupleType(items)
+        if any(item is None for item in items):
+            return None
+        if isinstance(a, NamedTupleType) or isinstance(b, NamedTupleType):
+            named = getattr(a, "made_by", None) is getattr(b, "made_by", None)
+            return replace(a, items=items) if named else None
+        return TupleType(items)
+    if isinstance(a, RecordType) and isinstance(b, RecordType) and a.record == b.record:
+        space = a.space if a.space == b.space else "global"
+        return RecordType(a.record, max(a.ndim, b.ndim), a.readonly or b.readonly, space, a.origin)
+    if isinstance(a, types.IntEnumMember) and is_number(b):
+        return unify(a.dtype, b)
+    if isinstance(b, types.IntEnumMember) and is_number(a):
+        return unify(a, b.dtype)
     if not is_number(a) or not is_number(b):
         return None
     if is_bfloat16(a) or is_bfloat16(b):
@@ -124,6 +164,42 @@ def unify(a: Type, b: Type) -> Type | None:
 def is_number(t: Type) -> bool:
     """True for the scalar types: bool, integers, floats, complex."""
     return isinstance(t, (types.Number, types.Boolean))
+
+
+def is_moment(t: Type) -> bool:
+    """True for the types of datetime64 and timedelta64."""
+    return isinstance(t, (types.NPDatetime, types.NPTimedelta))
+
+
+def is_enum(t: Type) -> bool:
+    """True for members of an Enum or IntEnum; at run time, their values."""
+    return isinstance(t, types.EnumMember)
+
+
+def is_scalar(t: Type) -> bool:
+    """True for all that operators take: numbers, dates, members of enums."""
+    return is_number(t) or is_moment(t) or is_enum(t)
+
+
+def is_vector(t: Type) -> bool:
+    """True for CUDA's vector types, such as float32x4."""
+    return isinstance(t, types.Type) and hasattr(t, "user_facing_object")
+
+
+def is_storable(t: Type) -> bool:
+    """True for what the elements of a host array can be."""
+    return is_number(t) or is_moment(t) or isinstance(t, types.Record)
+
+
+def name_of(t: Type) -> str:
+    """Any type as a reader would say it."""
+    if is_bfloat16(t):
+        return "bfloat16"
+    if isinstance(t, types.Record):
+        return f"record({', '.join(t.fields)})"
+    if is_enum(t):
+        return f"a member of {t.instance_class.__name__}"
+    return str(t)
 
 
 def is_integer(t: Type) -> bool:
@@ -149,7 +225,9 @@ def is_bfloat16(t: Type) -> bool:
 @cache
 def numpy_dtype(t: Type) -> np.dtype[Any]:
     """numba type -> NumPy dtype."""
-    return BFLOAT16 if is_bfloat16(t) else as_dtype(t)
+    if is_vector(t):
+        return np.dtype([(name, as_dtype(t.base_type)) for name in t.attr_names])
+    return BFLOAT16 if is_bfloat16(t) else as_dtype(t.dtype if is_enum(t) else t)
 
 
 @cache
@@ -185,6 +263,21 @@ def type_of_constant(value: Any) -> Type:
     if isinstance(value, complex):
         return types.complex128
     raise NoSignature(f"no number: {value!r}")
+
+
+def from_signature(kind: Type) -> Type:
+    """The type of an argument as a signature of @cuda.jit writes it."""
+    if isinstance(kind, types.Array):
+        return ArrayType(kind.dtype, kind.ndim)
+    if isinstance(kind, types.Record):
+        return RecordType(kind, 0)
+    if isinstance(kind, containers.BaseTuple):
+        items = tuple(from_signature(item) for item in kind)
+        named = isinstance(kind, containers.BaseNamedTuple)
+        return NamedTupleType(items, kind.instance_class) if named else TupleType(items)
+    if is_scalar(kind):
+        return kind
+    raise NoSignature(f"arguments of type {kind} are not supported.")
 
 
 def range_type(args: tuple[Type, ...]) -> Type:

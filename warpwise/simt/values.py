@@ -26,7 +26,7 @@ class Root:
 
     __slots__ = (
         "__weakref__", "buf", "bytewise", "copy_on_write", "count", "dirty", "init", "name",
-        "space", "views",
+        "records", "space", "views",
     )  # fmt: skip
 
     def __init__(
@@ -48,6 +48,12 @@ class Root:
         self.count = count  # elements per block (shared) or per thread (local)
         self.views: dict[Any, Root] = {}  # the same memory as other types
         self.bytewise = False  # dynamic shared memory: block after block
+        self.records: Any = None  # device memory of records as kernels see it, a RecordRoot
+
+    @property
+    def memory(self) -> Root:
+        """The root that owns the bytes: another one only for a field of records."""
+        return self
 
     def writable(self) -> Any:
         """The buffer to store into; the caller's own memory stays untouched until the end."""
@@ -169,9 +175,22 @@ def blend(m: Mask, new: Value, old: Value) -> Value:
     """Assignment under a mask: lanes outside `m` keep their old value."""
     if m is True:
         return new
-    if isinstance(new, (ArrayRef, SplitRef)):
-        return new if new is old else SplitRef(m, new, old)
-    return np.where(m, new, old)
+    if isinstance(new, (np.ndarray, np.generic)):
+        return np.where(m, new, old)
+    if new is old:
+        return new
+    if type(new) is type(old) is ArrayRef and _differ_in_offset(new, old):
+        offset = np.where(m, new.offset, old.offset)
+        return ArrayRef(new.root, new.name, offset, new.shape, new.strides)
+    return SplitRef(m, new, old)
+
+
+def _differ_in_offset(a: ArrayRef, b: ArrayRef) -> bool:
+    """Whether two views are the same but for where they start."""
+    pairs = zip(a.shape + a.strides, b.shape + b.strides, strict=True)
+    return a.root is b.root and all(
+        x is y or (np.ndim(x) == 0 and np.ndim(y) == 0 and x == y) for x, y in pairs
+    )
 
 
 def select(condition: Value, a: Value, b: Value) -> Value:

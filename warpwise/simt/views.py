@@ -8,6 +8,7 @@ import numpy as np
 
 from .errors import ShapeError
 from .memory import in_range, store
+from .records import PiecesRef, RecordRoot
 from .values import I64, ArrayRef, Mask, Root, SplitRef, Value, any_lane, select, split
 
 Where = tuple[str, str]
@@ -23,6 +24,8 @@ def row(run: Any, arr: Any, index: tuple[Any, ...], m: Mask, site: int) -> Any:
             for part, mask in ((arr.first, yes), (arr.second, no))
         ]
         return _joined(arr, parts)
+    if isinstance(arr, PiecesRef):
+        return PiecesRef(row(run, arr.part, index, m, site), arr.dtype)
     offset = arr.offset
     shape: list[Any] = []
     strides: list[Any] = []
@@ -81,6 +84,10 @@ def transposed(arr: Any) -> Any:
     """arr.T"""
     if isinstance(arr, SplitRef):
         return SplitRef(arr.mask, transposed(arr.first), transposed(arr.second))
+    if isinstance(arr, PiecesRef):
+        part = arr.part
+        shape, strides = (*arr.shape[::-1], part.shape[-1]), (*part.strides[-2::-1], 1)
+        return PiecesRef(ArrayRef(part.root, part.name, part.offset, shape, strides), arr.dtype)
     return ArrayRef(arr.root, arr.name, arr.offset, arr.shape[::-1], arr.strides[::-1])
 
 
@@ -118,7 +125,10 @@ def reshaped(arr: Any, shape: tuple[Value, ...], m: Mask, where: Where) -> Any:
         bad = bad | (n < 0)
     if _happens(bad, m):
         _fail(where, f"an array of shape {_shown(arr.shape)} cannot become {_shown(shape)}")
-    step: Value = np.int64(1)
+    if isinstance(arr, PiecesRef):
+        _fail(where, "only an array that lies in one piece, row after row, can be reshaped")
+    unit = arr.root.unit if isinstance(arr.root, RecordRoot) else 1  # records lie in bytes
+    step: Value = np.int64(unit)
     gaps = np.bool_(False)
     for n, stride in zip(reversed(arr.shape), reversed(arr.strides), strict=True):
         gaps = gaps | ((n > 1) & (stride != step))
@@ -126,7 +136,7 @@ def reshaped(arr: Any, shape: tuple[Value, ...], m: Mask, where: Where) -> Any:
     if _happens(gaps & (arr.size > 0), m):
         _fail(where, "only an array that lies in one piece, row after row, can be reshaped")
     strides: list[Any] = []
-    inner: Any = 1
+    inner: Any = unit
     for n in reversed(sizes):
         strides.append(inner)
         inner = inner * (int(n) if n.ndim == 0 else n)
@@ -150,6 +160,10 @@ class Retyped(Root):
     @buf.setter
     def buf(self, value: Any) -> None: ...
 
+    @property
+    def memory(self) -> Root:
+        return self.whole.memory
+
     def writable(self) -> Any:
         if self.whole.init is not None:
             self.whole.init[:] = True  # part of it at least; the sanitizer stays quiet
@@ -168,6 +182,8 @@ def part(arr: Any, offset: int) -> Any:
     """The real (offset 0) or imaginary (1) parts of an array of complex numbers."""
     if isinstance(arr, SplitRef):
         return SplitRef(arr.mask, part(arr.first, offset), part(arr.second, offset))
+    if isinstance(arr, PiecesRef):
+        return arr.floats(offset)
     root = _root_as(arr.root, np.dtype(f"f{arr.root.buf.dtype.itemsize // 2}"))
     strides = tuple(2 * stride for stride in arr.strides)
     return ArrayRef(root, arr.name, arr.offset * 2 + offset, arr.shape, strides)
