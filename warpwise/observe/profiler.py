@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..simt.kernel import Kernel, Launch, as_kernel
 from ..simt.launch import Run
-from ..simt.program import INSTRUCTIONS
+from ..simt.program import INSTRUCTIONS, Note
 from .counters import Counters, Place
+from .coverage import Coverage
 from .report import Line, Report
 
 
@@ -17,9 +19,9 @@ def profile(launch: Any, *args: Any) -> Report:
     Arrays are written as by an ordinary launch.  Raises SimtError as the launch would.
     """
     kernel, grid, block, sharedmem = launch_of(launch)
-    counters = Counters()
-    run = kernel.run(grid, block, args, [counters], sharedmem)
-    return build(kernel, counters, run)
+    counters, coverage = Counters(), Coverage()
+    run = kernel.run(grid, block, args, [counters, coverage], sharedmem)
+    return build(kernel, counters, run, coverage.notes)
 
 
 def launch_of(launch: Any) -> tuple[Kernel, Any, Any, int]:
@@ -32,8 +34,8 @@ def launch_of(launch: Any) -> tuple[Kernel, Any, Any, int]:
     raise TypeError(f"give it a launch: {name}[blocks, threads], then the arguments.")
 
 
-def build(kernel: Kernel, counters: Counters, run: Run) -> Report:
-    """Turn collected counts into a report."""
+def build(kernel: Kernel, counters: Counters, run: Run, notes: Sequence[Note] = ()) -> Report:
+    """Turn collected counts, and notes of other observers, into a report."""
     lines = _Lines(kernel, run)
     for place in counters.places.values():
         _add_place(lines.at(place.function, place.line), place)
@@ -53,7 +55,7 @@ def build(kernel: Kernel, counters: Counters, run: Run) -> Report:
         kernel=kernel.name, grid=run.grid, block=run.block, lines=lines.sorted(),
         unique_sectors=counters.unique, unique_sectors_per_block=counters.unique_per_block,
         warps=run.blocks * -(-run.threads_per_block // 32), busiest_warp=counters.busiest_warp,
-        notes=run.notes + run.program.lints,
+        notes=[*run.notes, *run.program.lints, *notes],
     )  # fmt: skip
     for line in report.lines:
         report.add(line)
