@@ -241,6 +241,12 @@ def _advice(
             "The last one wins, and nobody knows which. Give each its own element, or use atomics."
         )
     barrier = "cuda.syncwarp()" if warp else "cuda.syncthreads()"
+    if here.line == where.line and kind == shadow.RAW:
+        return (
+            "It was written in an earlier turn of the loop, or by the same line of another thread. "
+            f"Put {barrier} behind this line, inside the loop; where threads add to one element, "
+            "use cuda.atomic.add."
+        )
     if here.line == where.line:
         return (
             f"Read into a variable first, then {barrier}, then write: the two parts of this line "
