@@ -131,7 +131,7 @@ def test_copies_of_views_with_gaps() -> None:
     assert "incompatible strides: (32, 8) vs. (8, 24)" in error_of(
         ValueError, device.copy_to_host, np.zeros((3, 4), order="F")
     )
-    assert "this view runs backwards" in error_of(NotImplementedError, device[::-1].copy_to_host)
+    assert "This view runs backwards" in error_of(NotImplementedError, device[::-1].copy_to_host)
     assert "np.ascontiguousarray" in error_of(ValueError, cuda.to_device, np.zeros((3, 4))[:, 1:3])
     repeated = cuda.to_device(np.broadcast_to(np.arange(3.0), (2, 3)))
     assert repeated.strides == (0, 8)
@@ -337,3 +337,22 @@ def test_host_arrays_that_share_memory() -> None:
     device = cuda.to_device(np.arange(6.0))
     add_one[1, 6](device)
     assert device.copy_to_host().tolist() == [1, 2, 3, 4, 5, 6]
+
+
+CAPTURED = cuda.to_device(np.arange(4.0))
+SHARED = Foreign(CAPTURED.__cuda_array_interface__)
+
+
+@cuda.jit
+def captured(out):
+    i = cuda.grid(1)
+    out[i] = CAPTURED[i] + SHARED[i]
+    SHARED[i] = -1.0
+
+
+def test_global_device_arrays_are_used_in_place() -> None:
+    """A device array, and what another object shares of it, as a global name of a kernel."""
+    out = np.zeros(4)
+    captured[1, 4](out)
+    assert out.tolist() == [0, 2, 4, 6]
+    assert CAPTURED.copy_to_host().tolist() == [-1] * 4

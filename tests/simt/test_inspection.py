@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numba import float32, float64, int64, void
 
-from warpwise.simt import Kernel
+from warpwise.simt import Kernel, LaunchError
 from warpwise.simt import api as cuda
 
 numba_cuda = pytest.importorskip("numba_cuda")
@@ -191,3 +191,50 @@ def test_a_kernel_that_is_text_only_has_nothing_to_compile() -> None:
     kernel = Kernel.from_source("@cuda.jit\ndef k(out):\n    out[0] = 1\n", "k")
     with pytest.raises(NotImplementedError, match="k exists as text only"):
         kernel.inspect_asm((float32[::1],))
+
+
+def test_launch_bounds_and_carveouts() -> None:
+    """A block larger than the bound is refused, and values the compiler does not take."""
+    bounded = cuda.jit(launch_bounds=(32, 2))(tiled.py_func)
+    with pytest.raises(LaunchError, match=r"tiled: .* launch_bounds=32, and a block has 64"):
+        bounded[1, (32, 2)](*vectors())
+    with pytest.raises(ValueError, match="Got 4 launch bounds"):
+        cuda.jit(launch_bounds=(1, 2, 3, 4))(tiled.py_func)
+    for carveout, text in ((150, "between -1 and 100"), ("much", "Invalid carveout value")):
+        with pytest.raises(ValueError, match=text):
+            cuda.jit(shared_memory_carveout=carveout)(tiled.py_func)
+
+
+def add(out, a, b):
+    out[0] = a + b
+
+
+def test_the_signature_that_fits_best_is_numbas_choice() -> None:
+    """Of several explicit signatures the one that converts least; two equally good ones are
+    refused."""
+    types = "(float64[::1], {}, {})"
+    kernel = cuda.jit([types.format("float32", "float32"), types.format("float64", "float64")])(add)
+    out = np.zeros(1)
+    kernel[1, 1](out, np.float32(1), np.float32(2**-25))
+    assert out[0] == 1
+    kernel[1, 1](out, 1, 2**-25)
+    assert out[0] == 1 + 2**-25
+    unclear = cuda.jit([types.format("float32", "float64"), types.format("float64", "float32")])(
+        add
+    )
+    with pytest.raises(LaunchError, match="add: these arguments fit two of its signatures equally"):
+        unclear[1, 1](out, 1.0, 2.0)
+
+
+def test_kernels_can_be_sent_to_another_process() -> None:
+    """cloudpickle takes a kernel and the functions it calls; compiled forms are made again."""
+    cloudpickle = pytest.importorskip("cloudpickle")
+    out, x = vectors()
+    tiled[1, TILE](out, x)
+    tiled.inspect_asm()
+    again = cloudpickle.loads(cloudpickle.dumps(tiled))
+    assert again.signatures == []
+    got = np.zeros_like(out)
+    again[1, TILE](got, x)
+    assert got.tolist() == out.tolist()
+    assert again.explicit == tiled.explicit

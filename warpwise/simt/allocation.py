@@ -16,6 +16,7 @@ from . import device_memory
 from .capacity import reserve
 from .device_array import GAPS, DeviceNDArray, core, extents, host_array
 from .device_memory import address_of
+from .streams import external_stream
 from .values import Root
 
 
@@ -45,7 +46,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> D
         return device_array_like(value, stream)
     own = np.array(part, order="K", copy=True)  # type: ignore[call-overload]
     root = device_memory.new_root(flat(own))
-    view = np.ndarray(value.shape, value.dtype, root.buf, 0, value.strides if value.size else None)
+    view = np.ndarray(value.shape, value.dtype, root.buf, 0, value.strides)
     return DeviceNDArray.over(root, view, stream)
 
 
@@ -107,9 +108,19 @@ class HostVisibleArray(np.ndarray):  # type: ignore[type-arg]
     """A NumPy array that kernels use in place."""
 
     root: Root | None = None
+    stream: Any = 0
 
     def __array_finalize__(self, other: Any) -> None:
         self.root = getattr(other, "root", None)
+        self.stream = getattr(other, "stream", 0)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """How libraries share device arrays; of a result of arithmetic there is none."""
+        root = self.device_root()
+        if root is None:
+            raise AttributeError("this array has memory of its own, not the device's")
+        return DeviceNDArray.over(root, self.view(np.ndarray), self.stream).__cuda_array_interface__
 
     def device_root(self) -> Root | None:
         """The allocation that this array lies in; None for a result that has memory of its own."""
@@ -128,14 +139,14 @@ class ManagedNDArray(HostVisibleArray):
 
 
 def _host_array(
-    shape: Any, dtype: Any, strides: Any, order: str, kind: type[Any] = np.ndarray
+    shape: Any, dtype: Any, strides: Any, order: str, kind: type[Any] = np.ndarray, stream: Any = 0
 ) -> Any:
     """A host array with undefined contents."""
     made = device_array(shape, dtype, strides, order)
     made._root.init = None  # what the host stores into it is not watched
     array = made._view.view(kind)
     if kind is not np.ndarray:
-        array.root = made._root
+        array.root, array.stream = made._root, stream
     return array
 
 
@@ -149,7 +160,7 @@ def mapped_array(
     portable: bool = False, wc: bool = False,
 ) -> Any:  # fmt: skip
     """A host array that kernels use directly."""
-    return _host_array(shape, dtype, strides, order, MappedNDArray)
+    return _host_array(shape, dtype, strides, order, MappedNDArray, stream)
 
 
 def managed_array(
@@ -157,7 +168,7 @@ def managed_array(
     attach_global: bool = True,
 ) -> Any:  # fmt: skip
     """Unified memory: an array both sides use."""
-    return _host_array(shape, dtype, strides, order, ManagedNDArray)
+    return _host_array(shape, dtype, strides, order, ManagedNDArray, stream)
 
 
 def pinned_array_like(ary: Any) -> Any:
@@ -226,4 +237,7 @@ def from_cuda_array_interface(desc: Any, owner: Any = None, sync: bool = True) -
             f"the address {address:#x} is not memory of the simulated device: an array of another "
             "GPU library needs a GPU. Bring it to the host, and use cuda.to_device."
         )
-    return DeviceNDArray(shape, strides, dtype, desc.get("stream") or 0, found)
+    stream: Any = external_stream(desc["stream"]) if desc.get("stream") else 0
+    if stream and sync:
+        stream.synchronize()
+    return DeviceNDArray(shape, strides, dtype, stream, found)

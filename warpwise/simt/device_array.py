@@ -158,8 +158,8 @@ class DeviceNDArray:
         dtype and strides.  Gives the host array."""
         if any(step < 0 for step in self.strides):
             raise NotImplementedError(
-                "copy_to_host: this view runs backwards (it has a negative stride), and Numba "
-                "copies no such view. Copy the whole array, and reverse the copy on the host."
+                f"D->H copy not implemented for negative strides: {self.strides}. This view runs "
+                "backwards: copy the whole array, and reverse the copy on the host."
             )
         if ary is None:
             count = self.alloc_size
@@ -262,8 +262,17 @@ class DeviceNDArray:
         return DeviceNDArray.over(self._root, view, self.stream)
 
     def ravel(self, order: str = "C", stream: Any = 0) -> DeviceNDArray:
-        """The same memory as one dimension."""
-        return self.reshape(-1, order=order)
+        """The same memory as one dimension; of an array without gaps, in the order it lies."""
+        fits = (order in "CA" and self.is_c_contiguous()) or (
+            order in "FA" and self.is_f_contiguous()
+        )
+        if not fits:
+            raise NotImplementedError(
+                f"ravel of an array with strides {self.strides} in order {order!r}: operation "
+                "requires copying. Copy the array to the host and back."
+            )
+        flat = self._view.reshape(-1, order="C" if self._view.flags.c_contiguous else "F")
+        return DeviceNDArray.over(self._root, flat, self.stream)
 
     def squeeze(self, axis: Any = None, stream: Any = 0) -> DeviceNDArray:
         """Without axes of size one."""

@@ -17,8 +17,8 @@ import numpy as np
 from numba.core import types
 
 from . import iterators, lints, named, ops, overloads, structures, typing, vectors
+from .allocation import as_cuda_array, is_cuda_array
 from .array_methods import METHODS, Method
-from .device_array import DeviceNDArray
 from .errors import SimtError, TypingError, UnsupportedError, at_line
 from .frozen import FrozenScope
 from .functions import UnresolvedError
@@ -129,7 +129,11 @@ class Expressions:
             return named.with_class(items, made_by) if named.is_class(made_by) else items
         if isinstance(value, np.ndarray):
             return self.frozen_array(node, value)
-        if isinstance(value, DeviceNDArray):  # a global device array is used in place
+        if is_cuda_array(value) and not isinstance(value, (type, np.ndarray)):
+            try:  # a global device array is used in place
+                value = as_cuda_array(value)
+            except (ValueError, TypeError, NotImplementedError) as error:
+                self.fail(TypingError, node, str(error))
             name = node.id if isinstance(node, ast.Name) else "array"
             reference = value.reference(name)
             kind = ArrayType(typing.numba_type(value.dtype), value.ndim)

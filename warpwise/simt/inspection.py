@@ -14,12 +14,14 @@ import re
 import sys
 import threading
 import types as python_types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import Any
 
+from .arguments import ArgumentHint
 from .device import ATTRIBUTES, current_context, get_current_device
+from .options import largest_block
 from .symbols import Symbol
 
 _LOCK = threading.RLock()
@@ -150,6 +152,11 @@ class Overload:
             return dispatcher._Kernel(fn, self.argument_types, **_options(self.kernel.options))
 
     @property
+    def _type_annotation(self) -> Any:
+        """The types of all variables, under the name that Numba's own kernels have for it."""
+        return self.native._type_annotation
+
+    @property
     def signature(self) -> Any:
         """The types of the arguments, and none."""
         from numba.core import types, typing
@@ -245,9 +252,8 @@ class Overload:
     def max_threads_per_block(self) -> int:
         """The largest block for which there are registers enough."""
         most = ATTRIBUTES["MAX_THREADS_PER_BLOCK"]
-        bounds = self.kernel.options.get("launch_bounds")
-        if bounds:
-            return int(bounds[0] if isinstance(bounds, tuple) else bounds)
+        if bound := largest_block(self.kernel.options):
+            return bound
         return min(most, 32 * (_warps_for_registers(self.regs_per_thread) // 4 * 4))
 
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
@@ -358,7 +364,22 @@ compile_ptx_for_current_device = _compiles("compile_ptx_for_current_device")
 
 
 def types_of(args: Any) -> tuple[Any, ...]:
-    """The Numba types of a launch's arguments."""
+    """The Numba types of a launch's arguments; types stand for themselves."""
+    from numba.core import types
     from numba.cuda.typing.typeof import Purpose, typeof
 
-    return tuple(typeof(getattr(value, "value", value), Purpose.argument) for value in args)
+    return tuple(
+        value if isinstance(value, types.Type) else typeof(value, Purpose.argument)
+        for value in (one.value if isinstance(one, ArgumentHint) else one for one in args)
+    )
+
+
+def best_signature(name: str, args: tuple[Any, ...], signatures: Sequence[Any]) -> int:
+    """Which signature Numba's dispatcher takes for these types; TypeError when two are as good."""
+    from numba.core import types, typing
+
+    from .typing import context
+
+    cases = [typing.signature(types.none, *signature) for signature in signatures]
+    found = context().resolve_overload(name, cases, args, {}, allow_ambiguous=False)
+    return cases.index(found) if found in cases else 0

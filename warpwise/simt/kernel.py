@@ -30,6 +30,7 @@ from .frozen import FrozenScope, told
 from .inspection import Inspectable, Overload, types_of
 from .launch import Observer, Run, check_shared, configuration, shared_bytes
 from .names import parameters_of
+from .options import check_bounds, check_options
 from .program import Note, Program, Val
 from .source import LiveScope, Scope, Source, TextScope, functions_in, source_of
 from .statements import Function
@@ -120,6 +121,10 @@ class DeviceFunction:
             "Without device=True, @cuda.jit makes a kernel."
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes into a pickle: nothing that was compiled."""
+        return {**self.__dict__, "native": None}
+
     def __repr__(self) -> str:
         return f"<device function {self.__name__}>"
 
@@ -197,7 +202,9 @@ class Kernel(Inspectable):
         """The same as kernel[griddim, blockdim, stream, sharedmem]."""
         try:
             check_stream(stream)
-            return Launch(self, griddim, blockdim, sharedmem)
+            launch = Launch(self, griddim, blockdim, sharedmem)
+            check_bounds(self.options, launch.block[0] * launch.block[1] * launch.block[2])
+            return launch
         except LaunchError as error:
             raise LaunchError(f"{self.name}: {error}") from None
 
@@ -220,6 +227,12 @@ class Kernel(Inspectable):
             f"  Write {self.name}[blocks, threads](...), for example "
             f"{self.name}[1, 32]({', '.join(self.parameters)})."
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes into a pickle: the function and how it was made, nothing that was compiled."""
+        made_again: dict[str, Any] = {"as_device": None, "native": None}
+        made_again |= {name: {} for name in ("_programs", "overloads", "specializations")}
+        return {**self.__dict__, **made_again}
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}({', '.join(self.parameters)})>"
@@ -324,8 +337,10 @@ class Kernel(Inspectable):
             if len(signature) == len(args)
             and all(_fits(value, kind) for value, kind in zip(args, signature, strict=True))
         ]
-        if fitting:  # the one with the fewest scalars to convert
-            return min(fitting, key=lambda signature: _conversions(args, signature))
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            return self._best(args, fitting)
         listed = "; ".join("(" + ", ".join(str(t) for t in s) + ")" for s in self.explicit)
         got = ", ".join(_kind_of(value) for value in args)
         raise LaunchError(
@@ -340,6 +355,17 @@ class Kernel(Inspectable):
                 if (function, name) not in self._told:
                     self._told.add((function, name))
                     yield Note("changed_global", 0, told(name, frozen, now, function))
+
+    def _best(self, args: Sequence[Any], fitting: Sequence[tuple[Type, ...]]) -> tuple[Type, ...]:
+        """Of several signatures the one that converts least, by Numba's own rules."""
+        try:
+            return fitting[inspection.best_signature(self.name, types_of(args), fitting)]
+        except TypeError:
+            listed = "; ".join("(" + ", ".join(str(t) for t in s) + ")" for s in fitting)
+            raise LaunchError(
+                f"{self.name}: these arguments fit two of its signatures equally well: {listed}.\n"
+                "  Convert them to the types that are meant, such as np.float32(x)."
+            ) from None
 
     def run(
         self,
@@ -513,6 +539,7 @@ def _make(
 ) -> Any:
     if isinstance(fn, (Kernel, DeviceFunction)):
         raise LaunchError(f"{fn.__name__} has @cuda.jit twice; one is enough.")
+    check_options(options)
     source = source_of(fn)
     count = len(parameters_of(source.tree))
     for types_, _ in signatures:
@@ -526,6 +553,7 @@ def _make(
     kernel = Kernel(source, LiveScope(fn), fn, [types_ for types_, _ in signatures], options)
     for signature in kernel.explicit:
         kernel.compile(signature)  # as Numba: with a signature, errors show at the definition
+    kernel.specialized = len(kernel.explicit) == 1
     return kernel
 
 
@@ -568,18 +596,6 @@ def _fits(value: Any, kind: Type) -> bool:
     if getattr(kind, "ndim", None) is None:
         return len(shape) == 0
     return len(shape) == kind.ndim and typing.numba_type(np.dtype(value.dtype)) == kind.dtype
-
-
-def _conversions(args: Sequence[Any], signature: tuple[Type, ...]) -> int:
-    """How many scalar arguments have another type than the signature's."""
-    count = 0
-    for value, kind in zip(args, signature, strict=True):
-        if getattr(kind, "ndim", None) is None:
-            try:
-                count += typing.type_of_constant(value) != kind
-            except typing.NoSignature:
-                count += 1
-    return count
 
 
 def _kind_of(value: Any) -> str:
