@@ -5,6 +5,7 @@ Numba writes the kernels; they run in the simulator, so that values are combined
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from .device_array import DeviceNDArray
 from .install import installed
+from .launch import KernelNote
 
 
 class Reduce:
@@ -34,7 +36,8 @@ class Reduce:
             raise TypeError(f"a reduction takes an array, got a {type(arr).__name__}")
         if arr.ndim != 1:
             raise TypeError(f"a reduction takes a 1-D array, this one has {arr.ndim} dimensions")
-        with installed():
+        with installed(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", KernelNote)  # notes about Numba's kernels help nobody
             return self._native(arr, size=size, res=res, init=init, stream=stream)
 
 
