@@ -5,16 +5,15 @@ NumPy agrees with compiled CUDA code on most of this; the functions below are wh
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from .complexes import CMATH, joined, quotient
 from .rounding import FLOAT16, whole
+from .special import slow
 
 Value = Any
 
@@ -187,39 +186,6 @@ def greatest(a: Value, b: Value) -> Value:
     return found[()]
 
 
-def _slow(name: str) -> Callable[[Value], Value]:
-    """math functions NumPy lacks, compiled at their first use and kept on disk."""
-
-    def call(x: Value) -> Value:
-        return _compiled(name)(x).astype(x.dtype)
-
-    return call
-
-
-@cache
-def _compiled(name: str) -> Any:
-    import numba
-
-    functions = {"erf": _erf, "erfc": _erfc, "gamma": _gamma, "lgamma": _lgamma}
-    return numba.vectorize(["float64(float64)"], cache=True)(functions[name])
-
-
-def _erf(x: float) -> float:
-    return math.erf(x)
-
-
-def _erfc(x: float) -> float:
-    return math.erfc(x)
-
-
-def _gamma(x: float) -> float:
-    return math.gamma(x)
-
-
-def _lgamma(x: float) -> float:
-    return math.lgamma(x)
-
-
 #: math.<name> -> implementation over NumPy values of the signature's argument type
 MATH: dict[str, Callable[..., Value]] = {
     "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh,
@@ -230,8 +196,8 @@ MATH: dict[str, Callable[..., Value]] = {
     "ceil": np.ceil, "trunc": np.trunc, "copysign": np.copysign, "fmod": np.fmod,
     "pow": power, "ldexp": np.ldexp, "nextafter": np.nextafter, "degrees": np.degrees,
     "radians": np.radians, "remainder": remainder, "isnan": np.isnan, "isinf": np.isinf,
-    "isfinite": np.isfinite, "erf": _slow("erf"), "erfc": _slow("erfc"), "gamma": _slow("gamma"),
-    "lgamma": _slow("lgamma"),
+    "isfinite": np.isfinite, "erf": slow("erf"), "erfc": slow("erfc"), "gamma": slow("gamma"),
+    "lgamma": slow("lgamma"),
 }  # fmt: skip
 
 #: what generated source also finds here

@@ -90,8 +90,8 @@ def product_error(x: Value, y: Value) -> tuple[Value, Value]:
     return product, b * d - (((product - a * c) - b * c) - a * d)
 
 
-def toward(x: Value, error: Value, mode: str) -> Value:
-    """A nearest float64 and its error, rounded in another direction."""
+def toward(x: Value, error: Value, mode: str, finite: Value) -> Value:
+    """A nearest float64 and its error, rounded in another direction; `finite`: its operands are."""
     if mode == "rn":
         return x
     moves = {"rd": error < 0, "ru": error > 0, "rz": error * np.sign(x) < 0}[mode]
@@ -99,7 +99,7 @@ def toward(x: Value, error: Value, mode: str) -> Value:
     inward = {"rd": x > 0, "ru": x < 0, "rz": True}[mode]
     step = np.where(error > 0, np.inf, -np.inf)
     step = np.where(np.isinf(x), 0.0, step)
-    lost = np.isinf(x) & np.isnan(error) & inward
+    lost = np.isinf(x) & finite & inward
     return np.where((moves & np.isfinite(x)) | lost, np.nextafter(x, step), x)[()]
 
 
@@ -125,4 +125,4 @@ def fused(a: Value, b: Value, c: Value, mode: str = "rn") -> Value:
     exact = np.isfinite(low) & np.isfinite(total) & ((np.abs(high) > 1e-250) | (high == 0))
     # Beyond the range where the error of a product is a number: 64 bits instead of 53.
     long = (x.astype(np.longdouble) * y + z).astype(F64)
-    return np.where(exact, toward(result, error, mode), long)[()]
+    return np.where(exact, toward(result, error, mode, exact), long)[()]

@@ -10,6 +10,7 @@ import numpy as np
 from .barriers import barrier, barrier_vote, fence, grid_barrier, warp_barrier
 from .errors import UnsupportedError
 from .formats import BF16, FP16
+from .libdevice import LIBDEVICE
 from .memory import atomic, load, store
 from .records import (
     PiecesRef,
@@ -57,6 +58,7 @@ __all__ = [
     "BF16",
     "FP16",
     "I64",
+    "LIBDEVICE",
     "ArrayRef",
     "LaneRange",
     "Spin",

@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from . import formats
+from .libdevice import LIBDEVICE
 
 _TABLE = """
     threadIdx blockIdx blockDim gridDim laneid warpsize grid gridsize
@@ -50,7 +51,10 @@ VECTORS = {
 
 #: Names that mean something inside a kernel.  Those without a lowering are refused by name.
 DEVICE_NAMES = frozenset(_TABLE.split()).union(
-    (f"fp16.{name}" for name in formats.FP16), (f"bf16.{name}" for name in formats.BF16), VECTORS
+    (f"fp16.{name}" for name in formats.FP16),
+    (f"bf16.{name}" for name in formats.BF16),
+    (f"libdevice.{name}" for name in LIBDEVICE),
+    VECTORS,
 )
 
 
@@ -100,7 +104,7 @@ def _numba_symbols(module: ModuleType | None) -> dict[int, str]:
     found: dict[int, str] = {}
     if module is None:
         return found
-    for name in ("fp16", "bf16"):
+    for name in ("fp16", "bf16", "libdevice"):
         with suppress(ImportError):  # numba-cuda's: Numba's core has no bfloat16
             importlib.import_module(f"numba.cuda.{name}")
     for dotted in DEVICE_NAMES:

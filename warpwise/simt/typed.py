@@ -14,6 +14,7 @@ from numba.core import types
 
 from . import formats, typing
 from .errors import UnsupportedError
+from .libdevice import LIBDEVICE
 from .program import Val, describe
 from .symbols import numba_object
 from .typing import TupleType, Type
@@ -91,6 +92,8 @@ FUNCTIONS: dict[str, Handler] = {
     **{f"fp16.{name}": typed(f"fp16.{name}", f"FP16[{name!r}]") for name in formats.FP16},
     **{f"bf16.{name}": typed(f"bf16.{name}", f"BF16[{name!r}]") for name in formats.BF16},
     **{name: typed(name, name) for name in ("popc", "clz", "brev")},
+    **{f"libdevice.{name}": typed(f"libdevice.{name}", f"LIBDEVICE[{name!r}]")
+       for name in LIBDEVICE},
     "ffs": _ffs, "fma": typed("fma", "fused"), "cbrt": typed("cbrt", "np.cbrt"),
     "selp": typed("selp", "select"),
 }  # fmt: skip
