@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from warpwise.observe import Census, Finding, profile, sanitize
-from warpwise.simt import Kernel, run
+from warpwise.simt import Kernel, SimtError, run
 from warpwise.simt import api as cuda
 
 HEADER = "from numba import float32, float64, int32\n@cuda.jit\n"
@@ -267,3 +267,72 @@ def test_the_census_counts_atomic_operations() -> None:
     run(Kernel.from_source(text, "k"), 1, 6, (np.zeros(3),), [census])
     assert census.writes["out"].tolist() == census.reads["out"].tolist() == [3, 3, 0]
     assert census.writer["out"].tolist() == [4, 5, -1]
+
+
+DYNAMIC = """
+def k(out):
+    a = cuda.shared.array(0, {wide})
+    b = cuda.shared.array(0, {narrow}){cut}
+    t = cuda.threadIdx.x
+    a[t] = 1
+    b[t] = 2
+    cuda.syncthreads()
+    out[t] = a[63 - t] + b[63 - t]
+"""
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow", "cut", "clean"),
+    [
+        ("float64", "int32", "", False), ("float64", "int32", "[128:]", True),
+        ("int32", "float64", "", False), ("int32", "float64", "[32:]", True),
+        ("float32", "int8", "[255:]", False), ("float32", "int8", "[256:]", True),
+    ],
+)  # fmt: skip
+def test_dynamic_shared_arrays_that_overlap(wide: str, narrow: str, cut: str, clean: bool) -> None:
+    """Types of any size on the same bytes; the advice tells where the arrays begin."""
+    text = "from numba import int8\n" + HEADER + DYNAMIC.format(wide=wide, narrow=narrow, cut=cut)
+    out = np.zeros(64)
+    found = sanitize(Kernel.from_source(text, "k")[1, 64, 0, 1024], out)
+    assert (found == []) is clean
+    assert out.tolist() == [3] * 64 or not clean
+    if not cut:
+        assert "a and b lie on the same memory" in found[0].text.replace("b and a", "a and b")
+
+
+def test_views_of_another_type_are_the_same_memory() -> None:
+    """A store through a view of int32 and a load of the float32 itself meet."""
+    text = """
+def k(out, x):
+    i = cuda.grid(1)
+    x.view(int32)[i] = i
+    {barrier}
+    out[i] = x[x.size - 1 - i]
+"""
+    args = np.zeros(64, np.float32), np.zeros(64, np.float32)
+    assert {f.hazard for f in findings(text.format(barrier="pass"), 1, 64, *args)} == {"RAW"}
+    assert findings(text.format(barrier="cuda.syncthreads()"), 1, 64, *args) == []
+
+
+def test_a_local_array_does_not_leave_its_function() -> None:
+    """Returned, it would be read after its end; passed in and back, it belongs to the caller."""
+    text = """
+from numba import float32
+@cuda.jit(device=True)
+def make(a, v):
+    {own}
+    a[0] = v
+    return a
+
+@cuda.jit
+def k(out):
+    b = cuda.local.array(2, float32)
+    c = make(b, 5.0)
+    out[0] = c[0]
+"""
+    out = np.zeros(1)
+    Kernel.from_source(text.format(own="pass"), "k")[1, 1](out)
+    assert out[0] == 5
+    with pytest.raises(SimtError, match="returns a local array, whose memory ends with the functi"):
+        own = "a = cuda.local.array(2, float32)"
+        Kernel.from_source(text.format(own=own), "k")[1, 1](out)

@@ -16,6 +16,7 @@ class Area:
 
     def __init__(self, root: Root, elements: int, atomic: bool) -> None:
         self.root = root  # keeps its id from being used again
+        self.unit = root.buf.dtype.itemsize  # bytes that a row of the shadow stands for
         self.rows = 1
         self.shadow = shadow.fresh(1, elements)
         self.atomics = shadow.fresh(1, elements if atomic else 0, shadow.ATOMIC_COLUMNS)
@@ -40,6 +41,14 @@ class Area:
         self.values = np.repeat(self.values, blocks, axis=0)
         self.init = np.repeat(self.init, blocks, axis=0)
         self.rows = blocks
+
+    def refine(self, unit: int) -> int:
+        """Make the unit smaller, for a view of a smaller type; how many rows one became."""
+        factor = self.unit // unit
+        for name in ("shadow", "atomics", "values", "init"):
+            setattr(self, name, np.repeat(getattr(self, name), factor, axis=1))
+        self.unit = unit
+        return factor
 
     def forget(self) -> None:
         """Everything so far comes before everything from now on."""

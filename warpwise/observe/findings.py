@@ -130,14 +130,17 @@ def of_circle(run: Run, circle: list[Arrow], arrays: dict[int, ArrayRef]) -> Fin
     )  # fmt: skip
 
 
-def of_record(run: Run, row: Any, arr: ArrayRef, why: str) -> Finding:
-    """The finding of a record of the shadow; why: what is wrong with the flag between the two."""
+def of_record(
+    run: Run, row: Any, arr: ArrayRef, at: int, why: str, other_arr: ArrayRef | None
+) -> Finding:
+    """The finding of a record of the shadow, about position `at` of the array's memory; why: what
+    is wrong with the flag between the two."""
     kind, site, other = int(row[shadow.KIND]), int(row[shadow.SITE]), int(row[shadow.OTHER])
     here = run.program.sites[site]
     space = arr.root.space
-    count = int(row[shadow.COUNT])
+    count = max(1, int(row[shadow.COUNT]))
     thread = _who(run, int(row[shadow.THREAD]))
-    index = _index(arr, int(row[shadow.AT]), run)
+    index = _index(arr, at, run)
     facts: dict[str, Any] = {
         "line": here.line, "array": here.array, "space": space, "index": index,
         "count": count, "bytes": count * arr.root.buf.dtype.itemsize,
@@ -157,12 +160,16 @@ def of_record(run: Run, row: Any, arr: ArrayRef, why: str) -> Finding:
     severity = "info" if same else ("warning" if warp else "error")
     verb = {shadow.RAW: "reads", shadow.WAR: "writes", shadow.WAW: "writes"}[kind]
     before = {shadow.RAW: "wrote", shadow.WAR: "read", shadow.WAW: "wrote"}[kind]
+    overlap = (
+        other_arr is not None and here.array != where.array
+        and all(a.root.bytewise and np.all(a.offset == 0) for a in (arr, other_arr))
+    )  # fmt: skip
     text = (
         f"{here.function}: race on {cell}: {name(thread, run)} {verb} it in line {here.line}, "
         f"{name(second, run)} {before} it in line {where.line}, and nothing orders them\n"
         f"  line {here.line}:  {here.line_text}\n"
         + (f"  line {where.line}:  {where.line_text}\n" if where.line != here.line else "")
-        + f"  {_advice(run, kind, here, where, (thread, second), warp, same, why)}"
+        + f"  {_advice(run, kind, here, where, (thread, second), warp, same, why, overlap)}"
     )
     return Finding(
         "race", severity, text, other_line=where.line, hazard=HAZARDS[kind],
@@ -202,8 +209,14 @@ def _index(arr: ArrayRef, at: int, run: Run) -> tuple[int, ...]:
 
 def _advice(
     run: Run, kind: int, here: Site, where: Site, threads: tuple[Who, Who], warp: bool, same: bool,
-    why: str,
+    why: str, overlap: bool,
 ) -> str:  # fmt: skip
+    if overlap:
+        return (
+            f"{here.array} and {where.array} lie on the same memory: every shared array of size 0 "
+            "begins at the first byte of the dynamic shared memory. Cut the second one off behind "
+            f"the first: {here.array} = cuda.shared.array(0, ...)[n:]."
+        )
     if why == "fence":
         return (
             "An atomic operation on a flag or lock lies between them, but atomic operations order "

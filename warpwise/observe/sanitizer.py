@@ -18,6 +18,7 @@ from ..simt.misuse import KINDS as misuse_kinds
 from ..simt.records import RecordRoot
 from ..simt.storage import where_in_buffer
 from ..simt.values import ArrayRef, Mask, Root, Value
+from ..simt.views import Retyped
 from . import findings, shadow
 from .area import Area, bits_of, digest
 from .base import Quiet
@@ -50,6 +51,7 @@ class Sanitizer(Quiet):
         self._used = 0
         self._stored: dict[int, tuple[Root, Any]] = {}  # local arrays: which elements hold a value
         self._arrays: dict[int, ArrayRef] = {}  # by site, for messages
+        self._units: dict[int, tuple[int, int]] = {}  # site -> memory, bytes of a row of its shadow
         self._arguments = {
             id(value.root) for value in run.arguments.values() if isinstance(value, ArrayRef)
         }
@@ -63,7 +65,7 @@ class Sanitizer(Quiet):
         written = {site.array for site in stores}
         plain = all(s.function == program.name and s.array in run.arguments for s in stores)
         for name, value in run.arguments.items():
-            if not isinstance(value, ArrayRef) or id(value.root) in self._areas:
+            if not isinstance(value, ArrayRef) or _memory(run, value.root) in self._areas:
                 continue
             if isinstance(value.root, RecordRoot):
                 continue  # its fields are watched as they are touched
@@ -73,8 +75,20 @@ class Sanitizer(Quiet):
     def _watch(self, run: Run, root: Root) -> Area:
         atomic = any(s.op == "atomic" and s.space == root.space for s in run.program.sites)
         size = root.count if root.space == "shared" else root.buf.size
-        area = self._areas[id(root)] = Area(root, size, atomic)
+        area = self._areas[_memory(run, root)] = Area(root, size, atomic)
         return area
+
+    def _refine(self, run: Run, area: Area, root: Root) -> None:
+        """The same memory is looked at as a smaller type: what was noted moves along."""
+        memory = _memory(run, root)
+        factor = area.refine(root.buf.dtype.itemsize)
+        for record in self._records[: self._used]:
+            site = int(record[shadow.SITE])
+            if self._units[site][0] == memory:
+                record[shadow.AT] *= factor
+        for site, (known, _) in self._units.items():
+            if known == memory:
+                self._units[site] = memory, area.unit
 
     def begin_chunk(self, run: Run) -> None:
         blocks, threads = run.lanes
@@ -89,7 +103,8 @@ class Sanitizer(Quiet):
     def allocate(self, run: Run, place: Any, arr: ArrayRef) -> None:
         root = arr.root
         if root.space == "shared":
-            self._watch(run, root)
+            if _memory(run, root) not in self._areas:
+                self._watch(run, root)
         elif root.space == "local":
             self._stored[id(root)] = (root, np.zeros(root.buf.size, np.bool_))
 
@@ -148,13 +163,18 @@ class Sanitizer(Quiet):
         if arr.root.space == "local":
             self._local(run, site, arr, at, m, writes)
             return
-        area = self._areas.get(id(arr.root))
-        if area is None and arr.root.space == "global" and id(arr.root) not in self._arguments:
+        root = arr.root.whole if isinstance(arr.root, Retyped) else arr.root
+        memory = _memory(run, root)
+        area = self._areas.get(memory)
+        if area is None and root.space == "global" and memory not in self._arguments:
             # A global device array, which no argument owns.
-            area = self._watch(run, arr.root)
+            area = self._watch(run, root)
         if area is None:
             return
+        if arr.root.buf.dtype.itemsize < area.unit:
+            self._refine(run, area, arr.root)
         self._arrays.setdefault(site, arr)
+        self._units[site] = memory, area.unit
         blocks, threads = run.blocks_here, run.threads_per_block
         bits = bits_of(arr.root.buf.dtype, value)
         if run.width < threads:  # one warp runs
@@ -174,15 +194,19 @@ class Sanitizer(Quiet):
             positions, per_block, rows = np.broadcast_to(at, (blocks, threads)), False, blocks
         weight = blocks if rows < blocks else 1
         warp_epochs = self._warp_epochs if self._order is None else self._order.times
-        self._pending[:1] = 0
-        self._used = shadow.access(
-            area.shadow, area.atomics, area.values, area.init, np.ascontiguousarray(positions),
-            mask, bits, run.first_block, per_block, weight, self._epochs[:rows],
-            warp_epochs[:rows], site, writes, atomic, self._records, self._used, self._pending,
-        )  # fmt: skip
-        if self._order is not None:
-            for hazard in self._pending[1 : 1 + self._pending[0, 0]]:
-                self._judge(self._order, hazard)
+        pieces = arr.root.buf.dtype.itemsize // area.unit  # of a type wider than the unit
+        for piece in range(pieces):
+            at_unit = positions if pieces == 1 else positions * pieces + piece
+            self._pending[:1] = 0
+            self._used = shadow.access(
+                area.shadow, area.atomics, area.values, area.init, np.ascontiguousarray(at_unit),
+                mask, bits, run.first_block, per_block, weight if piece == 0 else 0,
+                self._epochs[:rows], warp_epochs[:rows], site, writes, atomic, self._records,
+                self._used, self._pending,
+            )  # fmt: skip
+            if self._order is not None:
+                for hazard in self._pending[1 : 1 + self._pending[0, 0]]:
+                    self._judge(self._order, hazard)
 
     def _judge(self, order: Order, hazard: Any) -> None:
         """Note a hazard that no flag and no meeting of the warp orders."""
@@ -194,7 +218,7 @@ class Sanitizer(Quiet):
         self._used = shadow.note(
             self._records, before, *hazard[[shadow.KIND, shadow.SITE, shadow.OTHER]],
             bool(hazard[shadow.SAME_WARP]), bool(hazard[shadow.SAME_VALUE]), thread, other,
-            int(hazard[shadow.AT]), 1,
+            int(hazard[shadow.AT]), int(hazard[shadow.COUNT]),
         )  # fmt: skip
         if self._used > before and order.ordered(thread, other, epoch, time, fenced=False):
             narrow = order.block_fences.get(other, 0) > time
@@ -202,7 +226,8 @@ class Sanitizer(Quiet):
 
     def _local(self, run: Run, site: int, arr: ArrayRef, at: Value, m: Mask, writes: bool) -> None:
         """Local memory belongs to one thread: it can be uninitialised, never raced for."""
-        _, stored = self._stored[id(arr.root)]
+        root = arr.root.whole if isinstance(arr.root, Retyped) else arr.root
+        _, stored = self._stored[id(root)]
         where = np.broadcast_to(where_in_buffer(run, arr.root, at), run.lanes)
         chosen = np.broadcast_to(m, run.lanes)
         if writes:
@@ -266,17 +291,38 @@ class Sanitizer(Quiet):
 
     # -- findings ----------------------------------------------------------------
 
+    def _place(self, row: Any) -> tuple[Any, ArrayRef, int]:
+        """A record, its array, and the position in elements of the array."""
+        site, at = int(row[shadow.SITE]), int(row[shadow.AT])
+        arr = self._arrays[site]
+        if site in self._units:
+            at = at * self._units[site][1] // arr.root.buf.dtype.itemsize
+        return row, arr, at
+
     def report(self, run: Run) -> list[Finding]:
         """The findings so far, by line."""
         found = [
-            findings.of_record(run, row, self._arrays[int(row[shadow.SITE])],
-                               self._why.get(_key(row), ""))
-            for row in self._records[: self._used]
-        ]  # fmt: skip
+            findings.of_record(
+                run,
+                row,
+                arr,
+                at,
+                self._why.get(_key(row), ""),
+                self._arrays.get(int(row[shadow.OTHER])),
+            )
+            for row, arr, at in map(self._place, self._records[: self._used])
+        ]
         circle = self._locks.circle()
         if circle:
             found.append(findings.of_circle(run, circle, self._arrays))
         return sorted(found, key=lambda one: (one.line or 0, one.other_line or 0))
+
+
+def _memory(run: Run, root: Root) -> int:
+    """One number for all views of the same memory, of whatever type."""
+    if root.space == "shared" and root.bytewise:
+        return id(run.allocations.get("dynamic"))
+    return id(root.whole) if isinstance(root, Retyped) else id(root)
 
 
 def _key(record: Any) -> tuple[int, ...]:

@@ -561,6 +561,21 @@ class Function(Expressions):
 
     # -- control flow --------------------------------------------------------
 
+    def makes_local(self, value: ast.expr | None) -> bool:
+        """Whether a returned local array was made here, not passed in."""
+        made = {
+            name
+            for node in ast.walk(self.source.tree)
+            if isinstance(node, ast.Assign) and "local.array" in ast.unparse(node.value)
+            for target in node.targets
+            for name in assigned_in(target)
+        }
+        names_in = set() if value is None else set(names(value))
+        passed = any(
+            _local_memory(self.env[p].type) for p in self.parameters if p in self.env
+        )  # fmt: skip
+        return bool(names_in & made) or not passed
+
     def do_Return(self, node: ast.Return) -> bool:
         value = None if node.value is None else self.expression(node.value)
         if value is not None and value.static and value.const is None:
@@ -569,6 +584,13 @@ class Function(Expressions):
             self.fail(
                 UnsupportedError, node, "a kernel cannot return a value",
                 "Store the result into an array that is passed as an argument.",
+            )  # fmt: skip
+        if value is not None and _local_memory(value.type) and self.makes_local(node.value):
+            self.fail(
+                UnsupportedError, node,
+                f"{self.source.name} returns a local array, whose memory ends with the function",
+                "On a GPU it may hold anything afterwards. Make the array in the function that "
+                "calls, and pass it in as an argument.",
             )  # fmt: skip
         self.returned.append(None if value is None else value.type)
         code = ""
@@ -978,6 +1000,13 @@ class Function(Expressions):
         zero, one = self.number(node, 0), self.number(node, 1)
         full = {1: [zero, *args, one], 2: [*args, one], 3: args}[len(args)]
         return [self.cast(value, kind, node) for value in full]
+
+
+def _local_memory(kind: Type | None) -> bool:
+    """Whether a value of this type leads to local memory."""
+    if isinstance(kind, TupleType):
+        return any(_local_memory(item) for item in kind.items)
+    return getattr(kind, "space", "") == "local"
 
 
 def _nonempty(line: Any) -> bool:

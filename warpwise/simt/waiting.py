@@ -28,20 +28,31 @@ class Snapshot:
 
     def __init__(self, values: Iterable[Any]) -> None:
         self._kept = [
-            (root, root.buf if root.copy_on_write else root.buf.copy(),
-             None if root.init is None else root.init.copy())
+            (root, root.buf if root.copy_on_write else root.buf.copy(), _copied(root.init),
+             {dtype: _copied(view.init) for dtype, view in getattr(root, "typed", {}).items()})
             for root in _roots(values)
         ]  # fmt: skip
 
     def put_back(self) -> None:
         """As it was."""
-        for root, buf, init in self._kept:
+        for root, buf, init, views in self._kept:
             if root.copy_on_write:
                 root.buf, root.dirty = buf, False
             else:
                 root.buf[...] = buf
             if init is not None:
                 root.init[...] = init
+            typed = getattr(root, "typed", {})
+            for dtype, view in list(typed.items()):
+                if dtype not in views:  # made by the run that is taken back
+                    del typed[dtype]
+                    continue
+                view.buf = root.buf.view(dtype)
+                view.init = _copied(views[dtype])
+
+
+def _copied(init: Any) -> Any:
+    return None if init is None else init.copy()
 
 
 def _roots(values: Iterable[Any]) -> list[Root]:
@@ -52,7 +63,7 @@ def _roots(values: Iterable[Any]) -> list[Root]:
         if isinstance(value, tuple):
             waiting.extend(value)
         elif isinstance(value, ArrayRef) and value.root.space == "global":
-            found[id(value.root)] = value.root
+            found[id(value.root.memory)] = value.root.memory
     return list(found.values())
 
 
