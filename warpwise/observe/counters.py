@@ -20,9 +20,11 @@ from . import addresses
 from .base import Quiet
 from .metrics import Branches
 from .touched import Touched
+from .warps import Population, population
 
 #: Bytes to mark which sectors each block touched; very large arrays are run in smaller chunks.
 MARKS = 1 << 25
+MASKS = 4  # whose population is kept
 REMEMBERED = 256  # accesses to shared memory whose counts are kept for the next time
 
 
@@ -80,7 +82,7 @@ class Counters(Quiet):
         self._slots: Any = np.zeros((1, 1), np.int64)  # ... and each of them beyond that
         self._touched: dict[int, Touched] = {}  # by root
         self._repeats: dict[Any, _Repeat] = {}
-        self._last_mask: tuple[Any, tuple[int, int]] = (None, (0, 0))
+        self._known: dict[int, Population] = {}  # by the id of the mask, which it holds
 
     def begin(self, run: Run) -> None:
         self.segments = np.zeros((len(run.program.segments), 3), np.int64)
@@ -169,41 +171,38 @@ class Counters(Quiet):
     # -- control flow ------------------------------------------------------------
 
     def segment(self, run: Run, number: int, m: Mask) -> None:
-        lanes, warps = self._active(run, m)
-        self.segments[number] += (1, lanes, warps)
+        active = self._population(run, m)
+        self.segments[number] += (1, active.lanes, active.warps)
         instructions = len(run.program.segments[number])
-        if warps == self._here:
+        if active.warps == self._here:
             self._all += instructions
-        elif m is not False:
-            rows = np.broadcast_to(m, (_height(m), run.lanes[1]))
-            self._slots += instructions * (_by_warp(rows) > 0)
+        elif active.warps:
+            self._slots += instructions * active.table
 
     def branch(self, run: Run, site: int, yes: Mask, no: Mask) -> None:
         place = self.branches.get(site)
         if place is None:
             where = run.program.sites[site]
             place = self.branches[site] = BranchPlace(where.function, where.line)
-        lanes_yes, warps_yes = self._active(run, yes)
-        lanes_no, warps_no = self._active(run, no)
+        taken, passed = self._population(run, yes), self._population(run, no)
         both = 0
-        if lanes_yes and lanes_no:
-            both = _parted(run, yes, no)
-        warps = warps_yes + warps_no - both
-        place.counts.add(Branches(warps, both, lanes_yes + lanes_no, lanes_yes))
+        if taken.lanes and passed.lanes:
+            both = taken.shared(passed, run.lanes[0])
+        warps = taken.warps + passed.warps - both
+        place.counts.add(Branches(warps, both, taken.lanes + passed.lanes, taken.lanes))
 
     def barrier(self, run: Run, site: int, m: Mask) -> None:
         blocks, threads = run.lanes
         here = blocks if m is True else int(np.broadcast_to(m, (blocks, threads)).any(1).sum())
         self.barriers[site] = self.barriers.get(site, 0) + here
 
-    def _active(self, run: Run, m: Mask) -> tuple[int, int]:
-        if m is False:
-            return 0, 0
-        if m is not True and self._last_mask[0] is m:
-            return self._last_mask[1]
-        found = _population(run, m)
-        if m is not True:
-            self._last_mask = (m, found)
+    def _population(self, run: Run, m: Mask) -> Population:
+        """What is active; a segment's mask is most often that of the branch before it."""
+        found = self._known.get(id(m))
+        if found is None:
+            if len(self._known) >= MASKS:
+                del self._known[next(iter(self._known))]
+            found = self._known[id(m)] = population(run, m)
         return found
 
     def begin_chunk(self, run: Run) -> None:
@@ -218,7 +217,7 @@ class Counters(Quiet):
     # -- ends --------------------------------------------------------------------
 
     def end_chunk(self, run: Run) -> None:
-        self._last_mask = (None, (0, 0))
+        self._known.clear()
         self.busiest_warp = max(self.busiest_warp, int(self._slots.max()) + self._all)
         self._add_repeats()
         for touched in self._touched.values():
@@ -270,28 +269,3 @@ def _rows(run: Run, at: Value, m: Mask) -> tuple[Any, Any, int]:
 
 def _height(value: Any) -> int:
     return value.shape[0] if getattr(value, "ndim", 0) == 2 else 1
-
-
-def _population(run: Run, m: Mask) -> tuple[int, int]:
-    """(lanes, warps with a lane) of a mask, over the blocks of the chunk."""
-    blocks, threads = run.lanes
-    if m is True:
-        return blocks * threads, blocks * -(-threads // 32)
-    rows = _height(m)
-    per_warp = _by_warp(np.broadcast_to(m, (rows, threads)))
-    times = blocks if rows == 1 else 1
-    return int(per_warp.sum()) * times, int(np.count_nonzero(per_warp)) * times
-
-
-def _by_warp(mask: Any) -> Any:
-    """Active lanes of each warp."""
-    starts = np.arange(0, mask.shape[1], 32)
-    return np.add.reduceat(mask, starts, axis=1, dtype=np.int64)
-
-
-def _parted(run: Run, yes: Mask, no: Mask) -> int:
-    """Warps with lanes on both sides."""
-    blocks, threads = run.lanes
-    rows = max(_height(yes), _height(no))
-    sides = [_by_warp(np.broadcast_to(side, (rows, threads))) > 0 for side in (yes, no)]
-    return int((sides[0] & sides[1]).sum()) * (blocks if rows == 1 else 1)

@@ -44,10 +44,10 @@ def main() -> int:
 
 def warm() -> None:
     """Compiles what the simulator keeps compiled, so that the first lab does not wait for it."""
-    from warpwise.observe import addresses, shadow, touched
-    from warpwise.simt import atomics
+    from warpwise.observe import addresses, shadow, touched, warps
+    from warpwise.simt import atomics, blending
 
-    for module in (atomics, addresses, shadow, touched):
+    for module in (atomics, blending, addresses, shadow, touched, warps):
         module.warm()
 
 

@@ -24,6 +24,7 @@ from .errors import (
     UnassignedError,
 )
 from .indices import Indices
+from .packing import Packing
 from .program import Note, Program
 from .values import ArrayRef, Mask, Root, Value, both, split
 
@@ -120,6 +121,7 @@ class Run:
         self.allocations: dict[Any, Any] = {}  # shared arrays of the chunk
         self.local: dict[Any, Any] = {}  # local arrays of the lanes that run together
         self.indices = Indices()
+        self.packing: Packing | None = None  # of the loop whose lanes are packed
         self.lane_part: Value = None  # of the position observers are told: the part by lane
         self._faults: dict[int, _Fault] = {}
         self._raised: dict[int, tuple[int, int]] = {}
@@ -195,11 +197,14 @@ class Run:
 
     def segment(self, number: int, m: Mask) -> None:
         """Lanes enter a straight piece of the source (counted programs only)."""
+        m = m if self.packing is None else self.packing.full(m)
         for observer in self.observers:
             observer.segment(self, number, m)
 
     def branch(self, site: int, yes: Mask, no: Mask) -> None:
         """Lanes part at a condition (counted programs only)."""
+        if self.packing is not None:
+            yes, no = self.packing.full(yes), self.packing.full(no)
         for observer in self.observers:
             observer.branch(self, site, yes, no)
 

@@ -167,7 +167,7 @@ class Program:
         """Turn the collected lines into a callable; `text` is the readable source."""
         parts: list[str] = []
         for lines in self.functions:
-            _flatten(lines, parts)
+            parts += flattened(lines)
             parts.append("")
         self.text = "\n".join(_with_bodies(parts))
         words = {**vars(runtime), **vars(ops), **vars(checks)}
@@ -186,12 +186,13 @@ def _with_bodies(lines: list[str]) -> Iterator[str]:
             yield " " * (indent + 4) + "pass"
 
 
-def _flatten(lines: Lines, out: list[str]) -> None:
+def flattened(lines: Lines) -> Iterator[str]:
+    """The lines, with those of the nested lists in their places."""
     for line in lines:
         if isinstance(line, list):
-            _flatten(line, out)
+            yield from flattened(line)
         else:
-            out.append(line)
+            yield line
 
 
 def describe(t: Type) -> str:

@@ -12,6 +12,7 @@ from .errors import UnsupportedError
 from .formats import BF16, FP16
 from .libdevice import LIBDEVICE
 from .memory import atomic, load, store
+from .packing import Packing
 from .records import (
     PiecesRef,
     copy_elements,
@@ -61,6 +62,7 @@ __all__ = [
     "LIBDEVICE",
     "ArrayRef",
     "LaneRange",
+    "Packing",
     "Spin",
     "activemask",
     "any_lane",
@@ -150,6 +152,7 @@ class LaneRange:
         if stuck.any() and any_lane(stuck if mask is True else mask & stuck):
             raise UnsupportedError(f"{where[0]}: range() with a step of 0 never ends\n  {where[1]}")
         self.start, self.stop, self.step, self.mask = start, stop, step, mask
+        self.value = start
         self.left: Mask = False  # lanes that the current iteration found at their end
 
     def __iter__(self) -> Iterator[Value]:
@@ -169,17 +172,22 @@ class LaneRange:
                     return
 
     def _per_lane(self) -> Iterator[Value]:
-        value = self.start
         while True:
             upward = self.step > 0
-            inside = select(upward, value < self.stop, value > self.stop)
+            inside = select(upward, self.value < self.stop, self.value > self.stop)
             self.mask, self.left = split(self.mask, inside)
             if self.mask is False:
                 return
-            yield value
+            yield self.value
             if self.mask is False:
                 return
-            value = value + self.step
+            self.value = self.value + self.step
+
+    def pack(self, packing: Packing) -> None:
+        """Go on with the lanes that have been packed."""
+        self.mask = True
+        for name in ("value", "stop", "step"):
+            setattr(self, name, packing.take(getattr(self, name)))
 
 
 def range_length(start: Value, stop: Value, step: Value, m: Mask, where: tuple[str, str]) -> Value:

@@ -43,7 +43,8 @@ from .names import (
     target_names,
     targets,
 )
-from .program import MISSING, Lines, Program, Val, Var, describe, same_type
+from .packing import plan
+from .program import MISSING, Lines, Program, Val, Var, describe, flattened, same_type
 from .source import Source
 from .typing import STATIC, ArrayType, RecordType, TupleType, Type
 
@@ -84,6 +85,7 @@ class Loop:
     broke: str = ""  # mask variable of the lanes that said `break`, when the loop has an else
     breaks: list[Edge] = field(default_factory=list)
     continues: list[Edge] = field(default_factory=list)
+    inside: Lines = field(default_factory=list)  # where the lanes that go on may be packed
 
 
 class Function(Expressions):
@@ -786,6 +788,7 @@ class Function(Expressions):
             if again:
                 self.emit(f"{again} = False")
             test()
+            self.lines.append(loop.inside)
             end = self.suite(node.body)
             edges = [self.edge()] if end is not None else []
             edges += loop.continues
@@ -804,11 +807,12 @@ class Function(Expressions):
             self.temporaries, self.returned = temporaries, returned
             self.variables = variables
 
-    def finish_loop(self, node: ast.While | ast.For, loop: Loop, lines: Lines) -> bool:
+    def finish_loop(self, node: ast.While | ast.For, loop: Loop, lines: Lines, *own: str) -> bool:
         """Join the ways out of a loop and take returned lanes out of the mask."""
         before: Lines = []
+        after: Lines = []
         self.lines.insert(len(self.lines) - 1, before)  # in front of the loop's own line
-        self.lines.append(lines)
+        self.lines += [lines, after]
         done = Edge(loop.head, [], self.depth, self.mask)
         self.env = self.merge([done, *loop.breaks], node)
         if any(self.env[n].type != v.type for n, v in loop.head.items() if n in self.env):
@@ -822,6 +826,7 @@ class Function(Expressions):
             self.move(done, self.env, rest)
         for edge in loop.breaks:
             self.move(edge, self.env)
+        self.pack_loop(loop, lines, before, after, own)
         self.lines.append(done.lines)
         if any(has(node, kind) for kind in FUNCTION_EXITS):
             self.emit(f"{self.mask} = minus({self.mask}, lanes_gone)")
@@ -829,6 +834,29 @@ class Function(Expressions):
             before.append("    " * self.depth + f"{loop.broke} = False")
             return self._loop_else(node, loop)
         return True
+
+    def pack_loop(
+        self, loop: Loop, lines: Lines, before: Lines, after: Lines, own: tuple[str, ...]
+    ) -> None:
+        """Let the lanes that go on be packed, where the loop is arithmetic alone.  own: the names
+        of a for loop's range and of what it gives."""
+        numbers = {v for (_, kind), v in self.variables.items() if typing.is_number(kind)}
+        others = set(self.variables.values()) - numbers
+        found = plan(flattened(lines), numbers, others, {loop.mask, *own})
+        if found is None:
+            return
+        packing = self.temporary("packing")
+        state = ", ".join("(" + "".join(f"{n}, " for n in names) + ")" for names in found)
+        names = "".join(f"{n}, " for part in found for n in part)
+        indent = "    " * self.depth
+        before.append(f"{indent}{packing} = Packing(rt)")
+        loop.inside.append(f"{indent}    if {packing}.due({loop.mask}):")
+        loop.inside.append(
+            f"{indent}        {loop.mask}, {names}= {packing}.pack({loop.mask}, {state})"
+        )
+        if own:
+            loop.inside.append(f"{indent}        {own[0]}.pack({packing})")
+        after.append(f"{indent}{names or '_ '}= {packing}.unpack({state})")
 
     def _loop_else(self, node: ast.While | ast.For, loop: Loop) -> bool:
         """`else` of a loop: for the lanes that did not break."""
@@ -951,7 +979,7 @@ class Function(Expressions):
         if may_leave_body(node):
             lines.append(f"{indent}{lanes}.mask = {mask}")
         self.emit(f"for {value} in {lanes}:")
-        return self.finish_loop(node, loop, lines)
+        return self.finish_loop(node, loop, lines, lanes, value)
 
     def _unrolled(self, node: ast.For, call: ast.Call) -> bool:
         """for v in literal_unroll(t): the body once for each item of the tuple."""
@@ -1018,7 +1046,7 @@ def _ours(name: str) -> bool:
     from . import checks, ops, runtime
 
     stem = name.rstrip("0123456789")
-    ours = "m_ t_ c_ v_ r_ view_ lanes_ value_ spin_ again_ broke_m_ assigned_".split()  # noqa: SIM905
+    ours = "m_ t_ c_ v_ r_ view_ lanes_ value_ spin_ again_ packing_ broke_m_ assigned_".split()  # noqa: SIM905
     return (
         name in ("value_returned", "lanes_gone", "_") or stem in ours or bool(_CONSTANT.match(name))
         or any(hasattr(module, name) for module in (checks, ops, runtime))

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from .blending import choose
+
 Mask = Any  # True | False | bool array
 Value = Any  # NumPy scalar or array, see above
 I64 = np.dtype(np.int64)
@@ -176,7 +178,7 @@ def blend(m: Mask, new: Value, old: Value) -> Value:
     if m is True:
         return new
     if isinstance(new, (np.ndarray, np.generic)):
-        return np.where(m, new, old)
+        return choose(m, new, old)
     if new is old:
         return new
     if type(new) is type(old) is ArrayRef and _differ_in_offset(new, old):
