@@ -15,6 +15,7 @@ from .errors import (
     LaunchError,
     LivelockError,
     MisalignedAddressError,
+    OptionError,
     OutOfBoundsError,
     ShapeError,
     SimtError,
@@ -28,7 +29,7 @@ from .launch import KernelNote, Note, Run
 
 __all__ = [
     "BarrierDivergenceError", "DeviceFunction", "Kernel", "KernelNote", "KernelRaisedError",
-    "LaunchError", "LivelockError", "MisalignedAddressError", "Note", "OutOfBoundsError", "Run",
-    "ShapeError", "SimtError", "SourceError", "TypingError", "UnsupportedError", "as_kernel",
-    "install", "run", "uninstall",
+    "LaunchError", "LivelockError", "MisalignedAddressError", "Note", "OptionError",
+    "OutOfBoundsError", "Run", "ShapeError", "SimtError", "SourceError", "TypingError",
+    "UnsupportedError", "as_kernel", "install", "run", "uninstall",
 ]  # fmt: skip

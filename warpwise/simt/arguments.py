@@ -21,6 +21,7 @@ from .records import RecordRoot, bytes_of, record_array
 from .storage import poison
 from .typing import ArrayType, NamedTupleType, NoSignature, TupleType, Type
 from .values import ArrayRef, Root
+from .views import retyped
 
 
 class ArgumentHint:
@@ -72,6 +73,14 @@ class Argument:
         elif isinstance(self.host, list):
             for inner in self.host:
                 yield from inner.arrays()
+
+    def retyped(self, wanted: Any) -> Argument:
+        """An array as an explicit signature wants it: as other integers of the same size."""
+        if not isinstance(self.kind, ArrayType) or wanted.dtype == self.kind.dtype:
+            return self
+        seen = retyped(self.value, typing.numpy_dtype(wanted.dtype), True, ("", ""))
+        kind = ArrayType(wanted.dtype, self.kind.ndim, readonly=self.kind.readonly)
+        return Argument(self.name, kind, seen, self.host)
 
 
 def write_back(arguments: Sequence[Argument]) -> str:

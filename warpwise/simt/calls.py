@@ -47,6 +47,13 @@ def lower_call(fl: Expressions, node: ast.Call) -> Val:
         return lower_symbol(fl, node, called)
     if isinstance(called, Method):
         return lower_method(fl, node, called)
+    if not getattr(called, "_can_compile", True) and type(called).__module__.startswith(
+        "numba.core"
+    ):
+        fl.fail(
+            TypingError, node, f"{name} was compiled for the CPU, with a signature",
+            "Leave the signature out of its @jit, or put @cuda.jit(device=True) there.",
+        )  # fmt: skip
     device = device_function(called)
     if device is not None:
         return lower_device(fl, node, device, name)
@@ -75,6 +82,17 @@ def _refuse(fl: Expressions, node: ast.Call, called: Any, name: str) -> NoReturn
         fl.fail(
             TypingError, node, f"{name} is an ordinary Python function; a kernel cannot call it",
             f"Put @cuda.jit(device=True) above def {called.__name__}.",
+        )  # fmt: skip
+    kind = type(called).__name__
+    if kind == "ExternFunction":
+        fl.fail(
+            UnsupportedError, node, f"{name} is code in C or C++ (cuda.declare_device)",
+            "The simulator runs Python only. Write the function with @cuda.jit(device=True).",
+        )  # fmt: skip
+    if kind == "_Intrinsic":
+        fl.fail(
+            UnsupportedError, node, f"{name} is an @intrinsic, which is written in LLVM's language",
+            "The simulator runs Python only. Use @overload, or @cuda.jit(device=True).",
         )  # fmt: skip
     where = getattr(called, "__module__", None) or ""
     if where.startswith("numpy"):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Closure:
     """An inner function: what a device function is, and the names it takes from its `home`."""
 
-    signature = None
+    explicit: tuple[Any, ...] = ()
 
     def __init__(self, home: Expressions, tree: ast.FunctionDef, node: ast.AST) -> None:
         self.home = home

@@ -42,6 +42,12 @@ class TypingError(SimtError):
     diagnosis = "typing"
 
 
+class OptionError(SimtError, ValueError):
+    """An option of @cuda.jit that does not exist or cannot have this value."""
+
+    diagnosis = "option"
+
+
 class LaunchError(SimtError):
     """The launch itself is wrong: configuration, number of arguments, kind of argument."""
 

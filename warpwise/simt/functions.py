@@ -13,6 +13,7 @@ from .errors import TypingError, UnsupportedError
 from .frozen import FrozenScope
 from .names import parameters_of
 from .program import MISSING, Program, Val, describe, same_type
+from .signatures import choose, shown
 from .typing import STATIC, Type
 
 if TYPE_CHECKING:
@@ -74,11 +75,9 @@ def call_device(
     parameters = parameters_of(tree)
     values = _bound(fl, node, device, name, args, named)
     ordered = [values[parameter] for parameter in parameters]
-    if device.signature is not None:
-        ordered = [
-            fl.cast(value, kind, node) if typing.is_number(kind) else value
-            for value, kind in zip(ordered, device.signature[0], strict=True)
-        ]
+    result_type: Type | None = None
+    if device.explicit:
+        ordered, result_type = _converted(fl, node, device, name, ordered)
     ordered += args[len(parameters) :]  # of *args
     captured = device.values(fl, node) if isinstance(device, Closure) else {}
     generated, result = specialise(fl, node, device, [*captured.values(), *ordered], list(captured))
@@ -90,9 +89,24 @@ def call_device(
     if result is None:
         return Val("None", STATIC, None)
     value = Val(out, result)
-    if device.signature is not None and typing.is_number(device.signature[1]):
-        return fl.cast(value, device.signature[1], node)
-    return value
+    return fl.cast(value, result_type, node) if typing.is_number(result_type) else value
+
+
+def _converted(
+    fl: Expressions, node: ast.Call, device: Any, name: str, args: list[Val]
+) -> tuple[list[Val], Type | None]:
+    """The arguments as the explicit signature that fits them best wants them, and its result."""
+    kinds = [value.type for value in args]
+    found = choose([given for given, _ in device.explicit], kinds)
+    if found is None:
+        listed = "; ".join(shown(given) for given, _ in device.explicit)
+        fl.fail(TypingError, node, f"{name} was compiled for {listed} only, not for {shown(kinds)}",
+                "Leave the signature out of its @cuda.jit, or convert the arguments.")  # fmt: skip
+    converted = [
+        fl.cast(value, kind, node) if typing.is_number(kind) else value
+        for value, kind in zip(args, found, strict=True)
+    ]
+    return converted, dict(device.explicit)[found]
 
 
 def _bound(

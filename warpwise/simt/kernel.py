@@ -32,6 +32,7 @@ from .launch import Observer, Run, check_shared, configuration, shared_bytes
 from .names import parameters_of
 from .options import check_bounds, check_options
 from .program import Note, Program, Val
+from .signatures import same_bits
 from .source import LiveScope, Scope, Source, TextScope, functions_in, source_of
 from .statements import Function
 from .streams import check_stream
@@ -50,10 +51,10 @@ class DeviceFunction:
         source: Source,
         scope: Scope,
         py_func: Any = None,
-        signature: tuple[tuple[Type, ...], Type | None] | None = None,
+        explicit: Sequence[tuple[tuple[Type, ...], Type | None]] = (),
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.signature = signature  # explicit argument and result types
+        self.explicit = list(explicit)  # argument and result types of its signatures
         self.options = dict(options or {})
         self.native: Any = None  # Numba's own, when its compiler was asked
         self.source = source
@@ -79,8 +80,8 @@ class DeviceFunction:
     @property
     def overloads(self) -> Mapping[Any, Any]:
         """What Numba's compiler makes of it, by argument types."""
-        if self.signature is not None:
-            self.compile_device(*self.signature)
+        for signature in self.explicit:
+            self.compile_device(*signature)
         found: Mapping[Any, Any] = inspection.native(self).overloads
         return found
 
@@ -180,8 +181,7 @@ class Kernel(Inspectable):
         for other, source in functions.items():
             if _says(source.tree, "device"):
                 given = _signatures_in(source.tree, device=True)
-                only = given[0] if len(given) == 1 else None
-                scope.define(other, DeviceFunction(source, scope, signature=only))
+                scope.define(other, DeviceFunction(source, scope, explicit=given))
         tree = functions[name].tree
         if _says(tree, "device") or not _says_jit(tree):
             raise SourceError(f"{name} is not a kernel: it needs @cuda.jit above its def.")
@@ -320,12 +320,17 @@ class Kernel(Inspectable):
             )
         wanted = self._wanted(args)
         try:
-            return [
+            bound = [
                 bind(name, value, wanted[k] if wanted else None)
                 for k, (name, value) in enumerate(zip(self.parameters, args, strict=True))
             ]
         except LaunchError as error:
             raise LaunchError(f"{self.name}: {error}") from None
+        return (
+            [argument.retyped(kind) for argument, kind in zip(bound, wanted or (), strict=True)]
+            if wanted
+            else bound
+        )
 
     def _wanted(self, args: Sequence[Any]) -> tuple[Type, ...] | None:
         """The explicit signature that fits, if the kernel was made with any."""
@@ -512,7 +517,11 @@ def device_function_of(value: Any) -> DeviceFunction | None:
         return None
     known: DeviceFunction | None = getattr(fn, "_warpwise_device", None)
     if known is None:
-        known = DeviceFunction(source_of(fn), LiveScope(fn), fn)
+        explicit = []
+        if not getattr(value, "_can_compile", True):  # made with signatures
+            explicit = [(args, made.signature.return_type)
+                        for args, made in value.overloads.items()]  # fmt: skip
+        known = DeviceFunction(source_of(fn), LiveScope(fn), fn, explicit)
         fn._warpwise_device = known
     return known
 
@@ -539,7 +548,7 @@ def _make(
 ) -> Any:
     if isinstance(fn, (Kernel, DeviceFunction)):
         raise LaunchError(f"{fn.__name__} has @cuda.jit twice; one is enough.")
-    check_options(options)
+    check_options(options, device)
     source = source_of(fn)
     count = len(parameters_of(source.tree))
     for types_, _ in signatures:
@@ -548,8 +557,7 @@ def _make(
                 f"{source.name} has {count} parameters, its signature {len(types_)} types."
             )
     if device:
-        only = signatures[0] if len(signatures) == 1 else None
-        return DeviceFunction(source, LiveScope(fn), fn, only, options)
+        return DeviceFunction(source, LiveScope(fn), fn, signatures, options)
     kernel = Kernel(source, LiveScope(fn), fn, [types_ for types_, _ in signatures], options)
     for signature in kernel.explicit:
         kernel.compile(signature)  # as Numba: with a signature, errors show at the definition
@@ -595,7 +603,9 @@ def _fits(value: Any, kind: Type) -> bool:
     shape = getattr(value, "shape", ())
     if getattr(kind, "ndim", None) is None:
         return len(shape) == 0
-    return len(shape) == kind.ndim and typing.numba_type(np.dtype(value.dtype)) == kind.dtype
+    return len(shape) == kind.ndim and same_bits(
+        typing.numba_type(np.dtype(value.dtype)), kind.dtype
+    )
 
 
 def _kind_of(value: Any) -> str:

@@ -161,6 +161,13 @@ class Retyped(Root):
     def buf(self, value: Any) -> None: ...
 
     @property
+    def dirty(self) -> bool:  # type: ignore[override]
+        return self.whole.dirty
+
+    @dirty.setter
+    def dirty(self, value: bool) -> None: ...
+
+    @property
     def memory(self) -> Root:
         return self.whole.memory
 
