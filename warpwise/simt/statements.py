@@ -28,6 +28,7 @@ from .expressions import Expressions
 from .frozen import FrozenScope
 from .functions import UnresolvedError, arguments_of
 from .iterators import Flat, Items, is_unroll, iterate, literal_list, unrolled
+from .liveness import read_after
 from .names import (
     FUNCTION_EXITS,
     assigned_in,
@@ -684,7 +685,7 @@ class Function(Expressions):
         return env
 
     def _no_common_type(self, name: str, a: Type, b: Type, node: ast.AST) -> None:
-        if name in self._read_later(node):
+        if read_after(self.source.tree, node, name):
             self.fail(
                 TypingError, node,
                 f"{name} is {describe(a)} on one path and {describe(b)} on another",
@@ -698,20 +699,13 @@ class Function(Expressions):
             self.move(edge, env)
         return env
 
-    def _read_later(self, node: ast.AST) -> set[str]:
-        line = getattr(node, "end_lineno", 0) or 0
-        loops = bool(self.loops)
-        return {n.id for n in ast.walk(self.source.tree)
-                if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-                and (loops or n.lineno > line)}  # fmt: skip
-
     def move(self, edge: Edge, env: Env, mask: str = "") -> None:
         """Add to an edge the conversions that its target's types ask for."""
         mask = mask or edge.mask
         for name, var in env.items():
             old = edge.env.get(name)
-            if old is None or old.type == var.type or STATIC in (old.type, var.type):
-                continue
+            if old is None or old.type == var.type or same_type(old.type, var.type) is None:
+                continue  # nothing to convert, or a value that is not read any more
             source, target = self.variable(name, old.type), self.variable(name, var.type)
             code = self.cast(Val(source, old.type), var.type).code
             if edge.mask != "m" or mask != "m":
