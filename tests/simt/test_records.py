@@ -417,6 +417,15 @@ def test_packed_records_move_by_byte_where_addresses_ask_for_it() -> None:
     )
 
 
+def test_aligned_and_packed_records_of_one_layout_are_two_types() -> None:
+    """NumPy calls the dtypes equal; compiled code reads one of them byte by byte."""
+    o = np.zeros(32)
+    for align in (True, False, True):
+        a = np.zeros(32, np.dtype([("x", np.float32), ("k", np.int32)], align=align))
+        notes = profile(kernel("o[i] = a[i].x")[1, 32], a, o).notes
+        assert [note.kind for note in notes] == ["packed_record"] * (not align)
+
+
 def test_the_sanitizer_takes_each_field_for_itself() -> None:
     """Neighbouring fields never race; the same field of one record does, and is named."""
     a = sample(FLOATS, 64)

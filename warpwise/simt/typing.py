@@ -230,9 +230,22 @@ def numpy_dtype(t: Type) -> np.dtype[Any]:
     return BFLOAT16 if is_bfloat16(t) else as_dtype(t.dtype if is_enum(t) else t)
 
 
-@cache
 def numba_type(dtype: np.dtype[Any]) -> Type:
     """NumPy dtype -> numba type; NoSignature for what Numba cannot hold."""
+    return _numba_type(dtype, _alignment(dtype) if dtype.names else ())
+
+
+def _alignment(dtype: np.dtype[Any]) -> tuple[Any, ...]:
+    """What tells aligned records from packed ones: NumPy calls their dtypes equal when the fields
+    lie at the same places, and Numba's types differ."""
+    fields = dtype.base.fields
+    if fields is None:
+        return ()
+    return (dtype.base.isalignedstruct, *(_alignment(part[0]) for part in fields.values()))
+
+
+@cache
+def _numba_type(dtype: np.dtype[Any], alignment: tuple[Any, ...]) -> Type:
     try:
         if dtype == BFLOAT16:
             from numba.cuda.types import bfloat16  # numba-cuda's: Numba's core has none
