@@ -58,6 +58,8 @@ class Coverage(Quiet):
     def end(self, run: Run) -> None:
         for name, ref in run.arguments.items():
             if isinstance(ref, ArrayRef) and id(ref.root) in self._line:
+                if self._written[id(ref.root)].all():
+                    continue
                 line = self._line[id(ref.root)]
                 cells = positions(ref)
                 text = self._missing(run, name, ref, self._written[id(ref.root)][cells], cells)

@@ -6,7 +6,7 @@ may fuse, hoist, vectorise, or keep a local array in registers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -15,10 +15,9 @@ class Counts:
 
     def add(self, other: Any) -> None:
         """Add the numbers of another one."""
-        for field in fields(self):  # type: ignore[arg-type]
-            mine, theirs = getattr(self, field.name), getattr(other, field.name)
-            total = max(mine, theirs) if field.name == "worst" else mine + theirs
-            setattr(self, field.name, total)
+        mine = vars(self)
+        for name, number in vars(other).items():
+            mine[name] = max(mine[name], number) if name == "worst" else mine[name] + number
 
 
 @dataclass
