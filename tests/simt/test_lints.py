@@ -6,6 +6,7 @@ What is said of float64 is compared with the code that Numba's compiler makes.
 from __future__ import annotations
 
 import math
+import random
 import re
 import warnings
 from typing import Any
@@ -97,15 +98,58 @@ def test_float64_that_creeps_in(body: str) -> None:
     assert not said or (re.fullmatch(r"k, line \d+: (.*)", found[0], re.S) or [""])[1] == said
 
 
-@pytest.mark.parametrize("body", FLOAT64)
-def test_float64_is_noted_where_the_compiler_makes_it(body: str) -> None:
-    """Numba's own compiler has float64 instructions for exactly the noted bodies."""
+def has_float64(body: str) -> bool:
+    """Whether Numba's own compiler makes float64 instructions of a body."""
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     scope = {"cuda": cuda, "math": math, "float32": float32, "PI": PI, "SCALE": SCALE}
     exec(f"def k(out, x):\n    i = cuda.grid(1)\n{lines}", scope)
     array = types.float32[::1]
     ptx, _ = cuda.compile(scope["k"], types.void(array, array), output="ptx", cc=(8, 0))
-    assert bool(re.search(r"\.f64", ptx)) == bool(FLOAT64[body])
+    return ".f64" in ptx
+
+
+@pytest.mark.parametrize("body", FLOAT64)
+def test_float64_is_noted_where_the_compiler_makes_it(body: str) -> None:
+    """Numba's own compiler has float64 instructions for exactly the noted bodies."""
+    assert has_float64(body) == bool(FLOAT64[body])
+
+
+def float32_expression(rng: random.Random, depth: int) -> str:
+    """Arithmetic of float32 values, with numbers and integers among them."""
+    if depth == 0:
+        return rng.choice(["x[i]", "x[i + 1]", "t"])
+    inner = float32_expression(rng, depth - 1)
+    number = rng.choice(["0.5", "2.0", "3", "0.1", "float32(0.1)", "i"])
+    sign = rng.choice("+-*/")
+    return rng.choice([
+        f"({inner} {sign} {float32_expression(rng, depth - 1)})",
+        f"({inner} {sign} {number})", f"({number} {sign} {inner})",
+        f"max({inner}, {float32_expression(rng, depth - 1)})", f"abs({inner})",
+        f"({inner} if x[i + 2] > {rng.choice(['0.5', '0.1', '0', 't'])} else x[i + 4])",
+    ])  # fmt: skip
+
+
+def mismatch(seed: int) -> str:
+    """A random body whose float64 the lint and the compiler see differently; "" for none."""
+    rng = random.Random(seed)
+    expression = float32_expression(rng, 3)
+    first = rng.choice(["x[i + 3]", "0.5 * x[i]", "x[i] - 1", "x[i] * 0.1"])
+    if not re.search(r"\bt\b", expression):
+        first = "x[i + 3]"  # the compiler drops what nobody reads
+    body = f"t = {first}\nout[i] = {expression}"
+    said = [n for n in body_notes(body) if "is computed in float64" in n]
+    return body if bool(said) != has_float64(body) else ""
+
+
+def test_random_float32_arithmetic_is_noted_as_compiled() -> None:
+    """The lint and the compiler agree on which bodies have float64 in them."""
+    assert [body for body in map(mismatch, range(25)) if body] == []
+
+
+@pytest.mark.slow
+def test_much_random_float32_arithmetic_is_noted_as_compiled() -> None:
+    """The same over more bodies."""
+    assert [body for body in map(mismatch, range(1000, 1150)) if body] == []
 
 
 def test_float64_of_an_argument() -> None:

@@ -163,6 +163,7 @@ def _count(fl: Expressions, node: ast.Call, args: list[Val], name: str, *counts:
 def _lower_abs(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     _count(fl, node, args, "abs", 1)
     signature = fl.resolve(abs, "abs", args, node)
+    lints.joined(fl, args[0])
     value = fl.cast(args[0], signature.args[0], node)
     return fl.cast(Val(f"np.abs({value.code})", signature.result), signature.result)
 

@@ -638,6 +638,7 @@ class Expressions:
         if kind is None or (a.static or b.static):
             kinds = f"{describe(a.type)} and {describe(b.type)}"
             self.fail(TypingError, node, f"the two sides of the conditional are {kinds}")
+        lints.joined(self, a, b)
         a, b = self.cast(a, kind, node), self.cast(b, kind, node)
         if not first and not second:
             return Val(f"select({test}, {a.code}, {b.code})", kind)

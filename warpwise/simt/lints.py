@@ -71,6 +71,13 @@ def said_now(fl: Expressions, value: Val, to: Type) -> None:
         say(fl, value.wide)
 
 
+def joined(fl: Expressions, *values: Val) -> None:
+    """Values meet where paths join: the compiler does not shrink beyond that."""
+    for value in values:
+        if value.wide is not None:
+            say(fl, value.wide)
+
+
 def say(fl: Expressions, note: Note) -> None:
     """Report a lint once for each operator of a line: loops are lowered more than once."""
     about = note.text.split(", since")[0]
