@@ -53,6 +53,7 @@ check: env  ## lint, types, fast tests, notebooks in sync: under two minutes
 
 build: env  ## build notebooks from their text sources
 	@$(RUN) -m warpwise.authoring --execute
+	@$(RUN) -m warpwise.authoring.baselines
 
 grade: env  ## grade a folder of notebooks: make grade SUBMISSIONS=dir LAB=t1_01_threads
 	@if [ -z "$(SUBMISSIONS)" ] || [ -z "$(LAB)" ]; then \

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import importlib
-import linecache
-from collections.abc import Mapping
+import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.impostors import Impostor
 from tests.variants import Variant
 from warpwise import curriculum
 from warpwise.authoring import build_full, build_lab, read_source
+from warpwise.authoring.answers import answers_of, run_cells
+from warpwise.authoring.baselines import baseline_of
 from warpwise.check import KernelSpec, judge, specs
+from warpwise.check.requirements import path_of
+from warpwise.compiler import compile_kernel
 from warpwise.curriculum import Unit
 
 UNITS = curriculum.load().written
@@ -38,6 +42,12 @@ IMPOSTORS = [(unit.name, one) for unit in UNITS for one in marked("impostors", I
 VARIANTS = [(unit.name, one) for unit in UNITS for one in marked("variants", Variant, unit)]
 EXERCISES = [(unit, exercise) for unit in UNITS for exercise in unit.exercises]
 LEVELS_AND_SEEDS = [(level, seed) for level in LEVELS for seed in SEEDS]
+# Once as a learner's check in the fast part, at every level and seed in the slow one.
+DRAWN = [
+    pytest.param([("student", 0)], id="once"),
+    pytest.param(LEVELS_AND_SEEDS[1:], id="all", marks=pytest.mark.slow),
+]
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_120")
 
 
 def name_of(value: Any) -> str:
@@ -45,19 +55,6 @@ def name_of(value: Any) -> str:
     if isinstance(value, Impostor | Variant):
         return f"{value.exercise}-{value.name}"
     return value.name if hasattr(value, "name") else str(value)
-
-
-def run_cells(notebook: Any, filename: str) -> Mapping[str, Any]:
-    """What a notebook defines, its checks left out.  `filename`: where kernels find their text."""
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    names: dict[str, Any] = {"__name__": "notebook"}
-    for number, cell in enumerate(cells):
-        if {"check", "gpu"} & set(cell.metadata.get("tags", [])):
-            continue
-        place = f"<{filename} {number}>"
-        linecache.cache[place] = (len(cell.source), None, cell.source.splitlines(True), place)
-        exec(compile(cell.source, place, "exec"), names)
-    return names
 
 
 def test_there_are_written_units() -> None:
@@ -87,12 +84,15 @@ def test_a_unit_brings_enough_wrong_and_right_answers(unit: Unit) -> None:
     assert {one.exercise for one in variants} <= {exercise.name for exercise in unit.exercises}
 
 
+@pytest.mark.parametrize("drawn", DRAWN)
 @pytest.mark.parametrize(("unit", "impostor"), IMPOSTORS, ids=name_of)
-def test_an_impostor_is_rejected_with_its_diagnosis(unit: str, impostor: Impostor) -> None:
+def test_an_impostor_is_rejected_with_its_diagnosis(
+    unit: str, impostor: Impostor, drawn: list[Any]
+) -> None:
     """Whatever the seed, at both levels, and the message says where to look."""
     spec = specs.get(impostor.exercise)
 
-    for level, seed in LEVELS_AND_SEEDS:
+    for level, seed in drawn:
         record = judge(spec, impostor.answer, seed, level)
 
         assert (record.status, record.diagnosis) == ("fail", impostor.diagnosis), (
@@ -101,12 +101,13 @@ def test_an_impostor_is_rejected_with_its_diagnosis(unit: str, impostor: Imposto
         assert "  next   " in record.message
 
 
+@pytest.mark.parametrize("drawn", DRAWN)
 @pytest.mark.parametrize(("unit", "variant"), VARIANTS, ids=name_of)
-def test_a_variant_passes(unit: str, variant: Variant) -> None:
+def test_a_variant_passes(unit: str, variant: Variant, drawn: list[Any]) -> None:
     """Whatever the seed, at both levels."""
     spec = specs.get(variant.exercise)
 
-    for level, seed in LEVELS_AND_SEEDS:
+    for level, seed in drawn:
         record = judge(spec, variant.answer, seed, level)
 
         assert record.status == "pass", f"{level}, seed {seed}:\n{record.message}"
@@ -130,6 +131,29 @@ def test_the_solution_passes(unit: Unit) -> None:
         if isinstance(spec, KernelSpec):
             record = judge(spec, Kernel.from_source(text, exercise.name, constants), 0, "grader")
             assert record.status == "pass", record.message
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=name_of)
+def test_the_baseline_is_what_the_solutions_cost(unit: Unit) -> None:
+    """The committed counters are those of a fresh count; `make build` writes them."""
+    path = path_of(unit.name)
+    committed = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+    assert committed == baseline_of(unit)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", UNITS, ids=name_of)
+def test_the_solutions_compile_for_real_gpus(unit: Unit) -> None:
+    """Every kernel of a solution, with the arguments of its first case, for four architectures."""
+    pytest.importorskip("numba.cuda.compiler", reason="numba-cuda has no wheel for this system")
+    names = answers_of(unit)
+    kernels = [spec for spec in specs.for_unit(unit.name) if isinstance(spec, KernelSpec)]
+    for spec in kernels:
+        case = next(iter(spec.cases(np.random.default_rng(0), "student")))
+        for arch in ARCHITECTURES:
+            compiled = compile_kernel(names[spec.name], tuple(case.args.values()), arch)
+            assert compiled.spills == 0 and compiled.registers < 256
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=name_of)

@@ -16,6 +16,7 @@ from .entry import check
 from .functions import collect, inputs_of, judge_values
 from .judge import judge
 from .record import MIME, Record
+from .requirements import Requirement
 from .spec import FunctionSpec, KernelSpec, Spec, ValueSpec
 from .tolerance import Tolerance
 
@@ -25,6 +26,7 @@ __all__ = [
     "FunctionSpec",
     "KernelSpec",
     "Record",
+    "Requirement",
     "Spec",
     "Tolerance",
     "ValueSpec",

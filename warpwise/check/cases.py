@@ -29,6 +29,7 @@ class Case:
     args: argument name -> NumPy array or plain scalar, in the order of the kernel's parameters.
     grid, block: launch shape in blocks and in threads, an int or a tuple of up to three.
     label: what sets this case apart, e.g. "n = 33"; by default the scalars, else the shapes.
+    sharedmem: bytes of dynamic shared memory.
     """
 
     args: Mapping[str, Any]
@@ -36,6 +37,7 @@ class Case:
     block: Dims
     label: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    sharedmem: int = 0
 
     def describe(self, names: Mapping[str, str] | None = None) -> str:
         """The label, or one made from scalars and shapes with the learner's `names`."""

@@ -55,6 +55,51 @@ GENERAL: Mapping[str, tuple[str, str]] = {
         "What is the dtype of every value on the way from the inputs to the output?",
         "Look for a conversion to a smaller float, and compute in the dtype of the output.",
     ),
+    "race": (
+        "Two threads meet at one place in memory.  What makes sure who comes first?",
+        "Between the store of one thread and the access of another there has to be a barrier that "
+        "both reach: cuda.syncthreads() for a block, cuda.syncwarp() for a warp.",
+    ),
+    "uninitialised": (
+        "Who stores into this place before it is read?",
+        "Shared and local arrays start undefined.  Store a value into every place that is read, "
+        "then a barrier, then read.",
+    ),
+    "too_many_sectors": (
+        "Which addresses do the 32 threads of one warp touch at the same time?",
+        "Neighbouring threads have to touch neighbouring elements: threadIdx.x belongs into the "
+        "last index.",
+    ),
+    "bank_conflicts": (
+        "Which banks do the 32 threads of one warp touch at the same time?",
+        "Bank = word number modulo 32.  Give the 32 lanes 32 different banks, or one and the same "
+        "word.",
+    ),
+    "too_much_shared": (
+        "How many bytes of shared memory does your block keep, and which of them does it need?",
+        "Make the tile as small as the exercise allows, with the smallest dtype that does.",
+    ),
+    "too_many_barriers": (
+        "Which of your barriers separates a store from a read by another warp?",
+        "Remove every barrier that nothing needs; within one warp cuda.syncwarp() is enough.",
+    ),
+    "too_many_atomics": (
+        "How many atomic operations reach one address?",
+        "Combine values first: in a variable of the thread, in the warp, in shared memory.",
+    ),
+    "too_much_divergence": (
+        "Do the 32 threads of one warp take the same path?",
+        "Let the condition depend on the warp, or on whole ranges of threads, not on odd and even "
+        "ones.",
+    ),
+    "too_many_instructions": (
+        "Which line runs most often, and does every thread need it?",
+        "Move what does not change out of the loop, and let fewer threads do less.",
+    ),
+    "float64_arithmetic": (
+        "Which value on this line has 64 bits?",
+        "A Python literal such as 0.5 is float64.  Write np.float32(0.5).",
+    ),
     "output_read": (
         "What is in the output before the first thread writes to it?",
         "Store the finished value with =, or start from a variable of your own instead of the "

@@ -1,19 +1,23 @@
 """Judging a kernel: run every case, find the smallest that fails, say why.
 
-failure   one failing case: the evidence, and the diagnoses that fit it
+Values come first, then how often elements were written, then what the sanitizer finds, then what
+the launch costs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from . import clues, diagnoses, hints, record, runner, todo, wording
 from .cases import Case, Level, seeded
+from .costly import costly
 from .evidence import Evidence, gather
+from .failure import Failure
+from .faults import faults, urgent
 from .printed import Printed
 from .record import Record
 from .report import Listing, Report, Row, listing
@@ -23,33 +27,14 @@ from .spec import KernelSpec
 ROWS = 5
 
 
-@dataclass(frozen=True)
-class Failure:
-    """Why one case failed: slug -> sentence, likeliest first, and what to show for it.
-
-    elements: of the output; minor: the values are right, only a requirement is not met.
-    partly: some elements are right; valued: the values are wrong; hint: whose hints to show, where
-    it is not the diagnosis.
-    """
-
-    case: Case
-    fits: Mapping[str, str]
-    what: str
-    cells: tuple[Row, ...] = ()
-    left_out: str = ""
-    elements: int = 2
-    minor: bool = False
-    partly: bool = False
-    valued: bool = False
-    hint: str = ""
-
-
 def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: int = 1) -> Record:
     """Check a kernel against its spec.  Raises only on a fault of ours."""
     nothing = todo.reason(answer)
     if nothing:
         return _record(spec, "todo", Report(nothing), seed)
     cases = list(spec.cases(seeded(spec.name, seed, level), level))
+    if spec.counted is not None:  # right where it is counted, too
+        cases.append(spec.counted())
     if not cases:
         raise ValueError(f"{spec.name} has no cases")
     params = tuple(cases[0].args)
@@ -65,8 +50,8 @@ def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: i
     notes: dict[str, str] = {}  # by their first line: the rest names a thread of one launch
     printed: list[tuple[Case, Printed]] = []
     slip = clues.bitwise(kernel.source)
+    poisoned = spec.poisoned
     for case in cases:
-        poisoned = tuple(name for name in spec.outputs if name not in spec.inout)
         outcome = runner.run(answer, kernel, case, poisoned, seed)
         for note in outcome.notes:
             notes.setdefault(note.splitlines()[0], note)
@@ -77,6 +62,11 @@ def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: i
             failures.append(_explained(failure, outcome.error, kernel.source, slip))
         if outcome.error is not None:  # larger launches would be stopped as well
             break
+        if spec.sanitized:
+            failures += _faulty(kernel, case, poisoned)
+    failures = [failure for failure in failures if failure.urgent] or failures
+    if not failures and spec.requirements:
+        failures += costly(spec, kernel)
     label = runner.label(answer)
     said = [_said(kernel, *one, names) for one in printed]
     if not failures:
@@ -123,6 +113,22 @@ def _explained(failure: Failure, error: Exception | None, source: Any, slip: str
     if "out_of_bounds" in failure.fits:
         return replace(failure, fits={"out_of_bounds": slip}, hint=clues.BITWISE)
     return failure
+
+
+def _faulty(kernel: Any, case: Case, poisoned: tuple[str, ...]) -> list[Failure]:
+    """The gravest finding of the sanitizer as a failure; none where it found nothing."""
+    found = faults(kernel, case, poisoned)
+    if not found:
+        return []
+    first = found[0]
+    what, *rest = first.text.splitlines()
+    *lines, mend = rest or [""]
+    return [
+        Failure(
+            case, {first.kind: mend.strip()}, "\n".join([what, *lines]),
+            minor=not urgent(first), urgent=urgent(first),
+        )
+    ]  # fmt: skip
 
 
 def _said(kernel: Any, case: Case, printed: Printed, names: Mapping[str, str]) -> Listing:

@@ -71,7 +71,7 @@ def run(answer: Any, kernel: Any, case: Case, outputs: tuple[str, ...], seed: in
     if outcome.error is not None:
         notes = (*notes, f"not simulated: {str(outcome.error).splitlines()[0]}")
     try:
-        answer[case.grid, case.block](*args.values())
+        answer[case.grid, case.block, 0, case.sharedmem](*args.values())
     except Exception as error:  # compiler and driver have many classes of their own
         return Outcome(_arrays(args), outcome.census, DeviceError(error), notes, printed)
     return Outcome(_arrays(args), outcome.census, None, notes, printed)
@@ -117,8 +117,9 @@ def _simulate(kernel: Any, case: Case, args: dict[str, Any], seed: int) -> Outco
     census = Writers()
     try:
         finished = simulate(
-            kernel, case.grid, case.block, list(args.values()), observers=(census,), seed=seed
-        )
+            kernel, case.grid, case.block, list(args.values()), observers=(census,),
+            sharedmem=case.sharedmem, seed=seed,
+        )  # fmt: skip
     except SimtError as error:
         if error.__cause__ is not None:  # the simulator itself failed
             raise

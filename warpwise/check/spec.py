@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .cases import Case, Level
+from .requirements import Requirement
 from .tolerance import Tolerance, for_dtype
 
 Hints = Mapping[str, tuple[str, str]]
@@ -40,6 +41,10 @@ class KernelSpec:
     hints: {diagnosis: (vague, plain)}; the general hints serve for the rest.
     suspects: {diagnosis: case -> {output: array}}; masked elements are unwritten ones.
     causes: {diagnosis: sentence} for diagnoses of this exercise only.
+    sanitized: the sanitizer must find nothing; its findings come before wrong values where shared
+        memory is concerned.
+    requirements: what the kernel may cost, counted on the launch that `counted` gives; that launch
+        is judged by its values, too.
     """
 
     name: str
@@ -55,6 +60,18 @@ class KernelSpec:
     hints: Hints = field(default_factory=dict)
     suspects: Mapping[str, Callable[[Case], Mapping[str, np.ndarray]]] = field(default_factory=dict)
     causes: Mapping[str, str] = field(default_factory=dict)
+    sanitized: bool = True
+    requirements: tuple[Requirement, ...] = ()
+    counted: Callable[[], Case] | None = None
+
+    def __post_init__(self) -> None:
+        if self.requirements and self.counted is None:
+            raise ValueError(f"{self.name} has requirements but no counted case")
+
+    @property
+    def poisoned(self) -> tuple[str, ...]:
+        """Outputs that hold poison before a launch."""
+        return tuple(name for name in self.outputs if name not in self.inout)
 
     def tolerance_of(self, dtype: Any) -> Tolerance:
         """How exact an output of `dtype` must be."""

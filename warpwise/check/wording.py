@@ -62,7 +62,9 @@ def launch(kernel: str, params: list[str], case: Case, names: Mapping[str, str])
     facts = case.describe(names)
     facts = re.sub(r"^1 (\w+)s$", r"1 \1", facts)  # a label like "1 elements"
     tail = f" with {facts}" if facts else ""
-    return f"{kernel}[{_dims(case.grid)}, {_dims(case.block)}]({', '.join(params)}){tail}"
+    shape = f"{_dims(case.grid)}, {_dims(case.block)}"
+    shape += f", 0, {case.sharedmem}" if case.sharedmem else ""
+    return f"{kernel}[{shape}]({', '.join(params)}){tail}"
 
 
 def thread(block: Any, within: Any, case: Case) -> str:

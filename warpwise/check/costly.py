@@ -1,0 +1,77 @@
+"""A right kernel that costs too much: which requirement it breaks, and at which line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..observe.report import Line, Report
+from .counting import count
+from .failure import Failure
+from .report import Row
+from .requirements import Broken, broken
+from .spec import KernelSpec
+
+ROWS = 4
+
+
+def costly(spec: KernelSpec, kernel: Any) -> list[Failure]:
+    """The first requirement that is not met, as a failure; none when all are."""
+    assert spec.counted is not None
+    case = spec.counted()
+    counted, report = count(kernel, case, spec.poisoned)
+    found = broken(spec.requirements, spec.unit, spec.name, case, counted)
+    if not found:
+        return []
+    first = found[0]
+    slug = first.requirement.diagnosis
+    cause = spec.causes.get(slug) or _cause(report, first)
+    return [Failure(case, {slug: cause}, f"The values are right.  {first}", _lines(report, first))]
+
+
+def _cause(report: Report, found: Broken) -> str:
+    """The report's own sentence on its worst line."""
+    if report.worst is None:
+        return "No single line wastes much; there are too many of them, or they run too often."
+    line, why = report.worst
+    return f"Line {line.number}: {why}."
+
+
+def _lines(report: Report, found: Broken) -> tuple[Row, ...]:
+    """The lines that cost most of what there is too much of."""
+    read = _PER_LINE.get(found.requirement.counter)
+    if read is None:
+        return ()
+    costs = [(read(line), line) for line in report.lines]
+    costs = sorted((one for one in costs if one[0]), key=lambda one: (-one[0], one[1].number))
+    if not costs:
+        return ()
+    head: list[Row] = [("line", "costs", "")]
+    return tuple(
+        head + [(str(line.number), f"{cost:,}", line.text.strip()) for cost, line in costs[:ROWS]]
+    )
+
+
+def _sectors(line: Line) -> int:
+    return line.loads.sectors + line.stores.sectors
+
+
+_PER_LINE = {
+    "load_sectors": lambda line: line.loads.sectors,
+    "store_sectors": lambda line: line.stores.sectors,
+    "sectors": _sectors,
+    "loads": lambda line: line.loads.requests,
+    "stores": lambda line: line.stores.requests,
+    "bank_conflicts": lambda line: line.shared.bank_conflicts,
+    "wavefronts": lambda line: line.shared.wavefronts,
+    "shared_requests": lambda line: line.shared.requests,
+    "local_requests": lambda line: line.local.requests,
+    "barriers": lambda line: line.barriers,
+    "atomics": lambda line: line.atomics.requests,
+    "atomic_transactions": lambda line: line.atomics.transactions,
+    "shared_atomic_transactions": lambda line: line.shared_atomics.transactions,
+    "divergent_branches": lambda line: line.branches.divergent,
+    "issue_slots": lambda line: line.work.slots,
+    "float64": lambda line: line.flops.get("float64", 0),
+    "flops": lambda line: sum(line.flops.values()),
+    "integer_operations": lambda line: sum(line.integer_operations.values()),
+}
