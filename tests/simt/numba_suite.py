@@ -65,7 +65,7 @@ def modules() -> list[str]:
     }
     found = [
         f"{part}.{path.stem}"
-        for part in ("cudapy", "doc_examples")
+        for part in ("cudapy", "cudadrv", "doc_examples")
         for path in sorted((folder() / part).glob("test_*.py"))
     ]
     return [name for name in found if name not in left_out]

@@ -13,21 +13,19 @@ OUT_OF_SCOPE = {
     "cudapy": {
         "compiler internals, no launch": """byteflow compiler copy_propagate ir
             ir_utils tracing transpose typeconv typeinfer mandel""",
-        "reads compiled code": "debug debuginfo debuginfo_types inspect lineinfo optimization",
+        "reads compiled code": "debug debuginfo debuginfo_types inspect",
         "compiled kernels kept on disk": "caching launch_config_sensitive",
         "several processes, threads or GPUs": "ipc multigpu multiprocessing multithreads",
-        "streams of the driver": "stream_api",
         "needs CuPy": "cupy_bfloat16_interop",
         "C++ headers through NVRTC": "bfloat16_bindings fp8_bindings",
         "each test is a process of its own": "print",
         "schedules of compiled gufuncs": "gufunc_scheduling",
     },
     "cudadrv": {
-        "memory, contexts and libraries of the driver": """array_attr context_stack
-            cuda_array_slicing cuda_auto_context cuda_devicerecord cuda_driver cuda_memory
-            cuda_ndarray deallocations detect emm_plugins events host_alloc init inline_ptx is_fp16
-            linkable_code linker managed_alloc module_callbacks nvjitlink nvrtc nvvm_driver pinned
-            profiler reset_device runtime select_device streams""",
+        "memory, contexts and libraries of the driver": """context_stack cuda_devicerecord
+            cuda_driver cuda_memory deallocations emm_plugins host_alloc init inline_ptx
+            linkable_code linker module_callbacks nvjitlink nvrtc nvvm_driver reset_device
+            runtime""",
     },
     "nrt": {"reference counts of compiled code": "nrt nrt_refct"},
 }

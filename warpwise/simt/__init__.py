@@ -4,7 +4,10 @@
     types      typing.py                  Numba's own typing context decides
     lowering   expressions.py, calls.py, statements.py, program.py
     running    launch.py, memory.py, values.py, ops.py, runtime.py
-    host       kernel.py, arguments.py, device_array.py, api.py
+    host       kernel.py, arguments.py, api.py
+               device_array.py, device_memory.py, allocation.py, transfers.py, capacity.py
+               device.py, streams.py, reduction.py, ufuncs.py, refusals.py
+               native.py, inspection.py      what Numba's own compiler says
 
 Nothing here knows an observer: tools listen through `launch.Observer`.
 """

@@ -14,9 +14,10 @@ import numpy as np
 
 from . import device_memory
 from .capacity import reserve
-from .device_array import GAPS, DeviceNDArray, core, extents, host_array
+from .device_array import DeviceNDArray, extents
 from .device_memory import address_of
 from .streams import external_stream
+from .transfers import GAPS, core, host_array, is_one_piece
 from .values import Root
 
 
@@ -36,7 +37,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> D
     if value.dtype.kind in "SU":
         raise TypeError("to_device: text cannot be copied to the device; arrays hold numbers")
     part = core(value)
-    if not (part.flags.c_contiguous or part.flags.f_contiguous):
+    if not is_one_piece(part):
         raise ValueError(
             f"to_device: this array of shape {value.shape} is a view with gaps, and only one piece "
             "of memory can be copied. Pass np.ascontiguousarray(...) of it."

@@ -53,14 +53,14 @@ from .device import (
     synchronize,
 )
 from .device_array import DeviceNDArray
-from .inspection import (
+from .kernel import jit
+from .native import (
     compile,
     compile_all,
     compile_for_current_device,
     compile_ptx,
     compile_ptx_for_current_device,
 )
-from .kernel import jit
 from .reduction import Reduce, reduce
 from .refusals import alternative, refuse
 from .rounding import BFLOAT16

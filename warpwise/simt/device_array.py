@@ -15,12 +15,8 @@ import numpy as np
 from . import device_memory
 from .device_memory import Memory, address_of
 from .records import records_of
+from .transfers import GAPS, check_same, host_array, is_one_piece
 from .values import ArrayRef, Root
-
-GAPS = (
-    "{what} is a view with gaps, and only one piece of memory can be copied. "
-    "Copy the whole array, or store into the view: array[...] = values."
-)
 
 
 class DeviceNDArray:
@@ -170,7 +166,7 @@ class DeviceNDArray:
         host_array(ary, "copy_to_host")
         if not (ary.flags.c_contiguous or ary.flags.f_contiguous):
             raise ValueError("copy_to_host: " + GAPS.format(what="the host array"))
-        _check_same("copy_to_host", self, ary, "host")
+        check_same("copy_to_host", self, ary, "host")
         ary.reshape(self.shape, order="A")[...] = self._view
         return ary
 
@@ -180,16 +176,16 @@ class DeviceNDArray:
             host_array(ary, "copy_to_device")
         if ary.size == 0 and self.size == 0:
             return
-        if not _is_one_piece(self._view):
+        if not is_one_piece(self._view):
             raise ValueError("copy_to_device: " + GAPS.format(what="the device array"))
         if isinstance(ary, DeviceNDArray):
             source = ary._view
-            if not _is_one_piece(source):
+            if not is_one_piece(source):
                 raise ValueError("copy_to_device: " + GAPS.format(what="the device array given"))
-            _check_same("copy_to_device", self, ary, "other")
+            check_same("copy_to_device", self, ary, "other")
         else:
             source = np.array(ary, order="C" if self._view.flags.c_contiguous else "F", copy=None)  # type: ignore[call-overload]
-            _check_same("copy_to_device", self, source, "host", strides=False)
+            check_same("copy_to_device", self, source, "host", strides=False)
         self._view[...] = source.reshape(self.shape)
         self._defined(self._view)
 
@@ -361,54 +357,6 @@ def _extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> 
     if 0 in shape:
         return 0
     return sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) + itemsize
-
-
-def core(view: Any) -> Any:
-    """An array without the axes that only repeat it (stride 0)."""
-    if not view.ndim or not view.size:
-        return view
-    return view[tuple(0 if step == 0 else slice(None) for step in view.strides)]
-
-
-def _is_one_piece(view: Any) -> bool:
-    flags = core(view).flags
-    return bool(flags.c_contiguous or flags.f_contiguous)
-
-
-def host_array(ary: Any, what: str) -> Any:
-    """The argument, when it is a NumPy array or scalar that can be copied; else TypeError."""
-    if not isinstance(ary, (np.ndarray, np.generic)):
-        raise TypeError(
-            f"{what}: got a {type(ary).__name__}, it takes an array: np.array(...) of it"
-        )
-    if isinstance(ary, np.ma.MaskedArray):
-        raise TypeError(
-            f"{what}: got a masked array, whose mask would be lost on the device. "
-            "Pass x.filled(value), and x.mask as an array of its own."
-        )
-    device_memory.check_dtype(ary.dtype)
-    return ary
-
-
-def _check_same(what: str, mine: Any, ary: Any, whose: str, strides: bool = True) -> None:
-    """Shape, dtype and strides have to agree; axes of size one do not count."""
-    if mine.dtype != ary.dtype:
-        raise TypeError(
-            f"{what}: incompatible dtype: {mine.dtype} vs. {ary.dtype} of the {whose} array. "
-            f"Copies do not convert: use .astype(np.{mine.dtype}) on the host."
-        )
-    ours = [(n, s) for n, s in zip(mine.shape, mine.strides, strict=True) if n != 1]
-    other = [(n, s) for n, s in zip(ary.shape, ary.strides, strict=True) if n != 1]
-    if [n for n, _ in ours] != [n for n, _ in other]:
-        raise ValueError(
-            f"{what}: incompatible shape: {mine.shape} vs. {ary.shape} of the {whose} array. "
-            "To copy a part, slice the larger array: array[:n]."
-        )
-    if strides and ary.size and ours != other:
-        raise ValueError(
-            f"{what}: incompatible strides: {mine.strides} vs. {ary.strides} of the {whose} array. "
-            "Bytes are copied as they lie: both arrays need the same order, C or F."
-        )
 
 
 def _index(index: Any) -> Any:

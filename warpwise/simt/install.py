@@ -18,7 +18,7 @@ def install() -> None:
     """Replace numba.cuda's host functions by the simulator's; doing it twice changes nothing."""
     from numba import cuda
 
-    from . import api, ufuncs
+    from . import api, native, ufuncs
 
     if _saved:
         return
@@ -27,7 +27,7 @@ def install() -> None:
     for owner in (cuda.cudadrv.devicearray, getattr(cuda, "devicearray", None)):
         if owner is not None:
             places.append((owner, "DeviceNDArray", api.DeviceNDArray))
-    for owner, name, value in places + ufuncs.replacements():
+    for owner, name, value in places + ufuncs.replacements() + native.replacements():
         _saved.append((owner, name, getattr(owner, name, _ABSENT)))
         setattr(owner, name, value)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import inspection, typing
+from . import native, typing
 from .arguments import Argument, bind, write_back
 from .capacity import CapacityError
 from .device import get_current_device
@@ -27,9 +27,10 @@ from .errors import (
     at_line,
 )
 from .frozen import FrozenScope, told
-from .inspection import Inspectable, Overload, types_of
+from .inspection import Inspectable, Overload
 from .launch import Observer, Run, check_shared, configuration, shared_bytes
 from .names import parameters_of
+from .native import types_of
 from .options import check_bounds, check_options
 from .program import Note, Program, Val
 from .signatures import same_bits
@@ -82,13 +83,13 @@ class DeviceFunction:
         """What Numba's compiler makes of it, by argument types."""
         for signature in self.explicit:
             self.compile_device(*signature)
-        found: Mapping[Any, Any] = inspection.native(self).overloads
+        found: Mapping[Any, Any] = native.native(self).overloads
         return found
 
     def compile_device(self, args: Any, return_type: Any = None) -> Any:
         """What Numba's compiler makes of it for these argument types."""
-        with inspection.compiler():
-            return inspection.native(self).compile_device(tuple(args), return_type)
+        with native.compiler():
+            return native.native(self).compile_device(tuple(args), return_type)
 
     def inspect_llvm(self, signature: Any = None) -> Any:
         """LLVM's intermediate representation, for all signatures or for one."""
@@ -104,8 +105,8 @@ class DeviceFunction:
             known = self.overloads
             return {types: self._inspect(what, types) for types in known}
         self.compile_device(given)
-        with inspection.compiler():
-            return getattr(inspection.native(self), what)(tuple(given))
+        with native.compiler():
+            return getattr(native.native(self), what)(tuple(given))
 
     def inspect_sass(self, signature: Any = None) -> Any:
         """Refused: machine code is made of kernels."""
@@ -364,7 +365,7 @@ class Kernel(Inspectable):
     def _best(self, args: Sequence[Any], fitting: Sequence[tuple[Type, ...]]) -> tuple[Type, ...]:
         """Of several signatures the one that converts least, by Numba's own rules."""
         try:
-            return fitting[inspection.best_signature(self.name, types_of(args), fitting)]
+            return fitting[native.best_signature(self.name, types_of(args), fitting)]
         except TypeError:
             listed = "; ".join("(" + ", ".join(str(t) for t in s) + ")" for s in fitting)
             raise LaunchError(
