@@ -10,6 +10,7 @@ import ast
 import difflib
 import dis
 import enum
+from collections import Counter
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
@@ -52,6 +53,8 @@ class Expressions:
         self.local_arrays = False  # whether it asks for a cuda.local.array
         self.origins: dict[str, Any] = {}  # name -> what made it wide, see lints.py
         self.parameter_names: list[str] = []
+        self.rounds: dict[Any, tuple[Type, ast.AST]] = {}  # types of earlier rounds, see settled
+        self.visits: Counter[Any] = Counter()  # how often this round has been at a place
         self.target_name = ""  # the name being assigned to, for messages about arrays
 
     # -- text ----------------------------------------------------------------
@@ -270,7 +273,31 @@ class Expressions:
                 "A kernel has numbers, tuples and arrays; write a loop instead.",
             )  # fmt: skip
         result: Val = method(node)
-        return result
+        fixed = isinstance(node, (ast.Name, ast.Constant))
+        return result if fixed else self.settled(node, result)
+
+    def settled(self, node: ast.AST, value: Val, name: str = "") -> Val:
+        """The value in a type that holds for all rounds of finding a loop's types.
+
+        Numba's inference only widens: what an expression, or a name at its assignment, was in an
+        earlier round stays part of its type.  uint64 in the first round and int64 in the second
+        make float64.
+        """
+        if not typing.is_number(value.type):
+            return value
+        place = (id(node), name)
+        key = (*place, self.visits[place])
+        self.visits[place] += 1
+        before, _ = self.rounds.get(key, (value.type, node))
+        joined = typing.unify(before, value.type)
+        if joined is None:
+            self.fail(
+                TypingError, node,
+                f"this is {describe(before)} in one iteration, {describe(value.type)} in another",
+                "Give it one type.",
+            )  # fmt: skip
+        self.rounds[key] = joined, node  # the node is kept, so that its id stays its own
+        return self.cast(value, joined, node)
 
     def on_Constant(self, node: ast.Constant) -> Val:
         if node.value is None or isinstance(node.value, (str, bytes)) or node.value is ...:

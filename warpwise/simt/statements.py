@@ -133,6 +133,7 @@ class Function(Expressions):
         self.temporaries, self.segment, self.target_name = 0, None, ""
         self.returned, self.loops, self.local, self.variables = [], [], [], {}
         self.known_names, self.origins = {}, {}
+        self.rounds, self.visits = {}, Counter()
         if self.probe:
             self.probe = Probe()
 
@@ -432,6 +433,7 @@ class Function(Expressions):
                 )  # fmt: skip
             self.env[name] = Var(STATIC, self._kept(name, value.const, node))
             return
+        value = self.settled(node, value, name)
         variable = self.variable(name, value.type)
         self.env[name] = Var(value.type)
         self.emit(f"{variable} = {self.blended(name, value.code, variable)}")
@@ -767,7 +769,9 @@ class Function(Expressions):
         """
         entry = self.edge()
         head = dict(self.env)
+        visits = self.visits.copy()
         while True:
+            self.visits = visits.copy()
             temporaries, returned = self.temporaries, list(self.returned)
             variables = dict(self.variables)
             again = f"again_{self.temporaries}" if has(node, ast.Continue) else ""
