@@ -1,10 +1,10 @@
 # Everything starts here: `make lab` to take the course, `make test` to check it.
 # One environment, .venv, is made on first use and brought up to date when requirements.txt changes.
 # Variables: PYTHON (which Python makes .venv), LAB_ARGS (more arguments for JupyterLab),
-# PYTEST_ARGS (more arguments for pytest), SUBMISSIONS, LAB and OUT (for `make grade`).
+# PYTEST_ARGS (more arguments for pytest), BENCH_ARGS, SUBMISSIONS, LAB and OUT (for `make grade`).
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test check build grade gpu-test fmt clean env
+.PHONY: help lab test check bench build grade gpu-test fmt clean env
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -50,6 +50,9 @@ check: env  ## lint, types, fast tests, notebooks in sync: under two minutes
 	@$(RUN) -m mypy
 	@$(RUN) -m warpwise.authoring --check
 	@$(RUN) -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow and not browser and not env and not gpu" $(PYTEST_ARGS)
+
+bench: env  ## measure the simulator, with Numba's beside it: BENCH_ARGS="--json FILE" for data
+	@$(RUN) -m tests.benchmarks $(BENCH_ARGS)
 
 build: env  ## build notebooks from their text sources
 	@$(RUN) -m warpwise.authoring --execute
