@@ -139,6 +139,26 @@ def k(out, x):
     assert (report.worst[0].text.strip(), report.worst[1]) == (body, why)
 
 
+def test_constant_memory_serves_one_address_at_a_time() -> None:
+    """A global array is constant memory: broadcast is free, distinct addresses queue."""
+    text = "@cuda.jit\ndef k(out):\n    t = cuda.grid(1)\n    out[t] = TABLE[{}]\n"
+    table = np.zeros(128, np.float32)
+    for index, addresses in (("3", 1), ("t", 32), ("t // 8", 4)):
+        report = of(
+            text.format(index), 2, 64, np.zeros(128, np.float32), TABLE=table[:64].repeat(2)
+        )
+        got = report.const_loads
+        assert (got.requests, got.addresses, got.worst) == (4, 4 * addresses, addresses)
+        assert report.loads.requests == 0
+        assert "TABLE" not in report.unique_sectors
+    report = of(text.format("t"), 2, 64, np.zeros(128, np.float32), TABLE=table)
+    assert report.worst is not None
+    assert report.worst[1] == (
+        "its loads of constant memory want 32.0 addresses a request where 1.0 would do, and are "
+        "served one after the other: use a global or a shared array"
+    )
+
+
 def test_a_good_kernel_has_no_worst_line() -> None:
     """One partly filled warp of thirty-two is no waste to speak of."""
     text = "@cuda.jit\ndef k(x):\n    i = cuda.grid(1)\n    if i < x.size:\n        x[i] += 1\n"

@@ -199,6 +199,40 @@ def collisions(at: Any, mask: Any, itemsize: int, out: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
+def constants(at: Any, mask: Any, itemsize: int, out: Any) -> None:
+    """Add up requests, lanes and distinct addresses of a load of constant memory.
+
+    One address of a warp is served at a time.  out: int64, [requests, lanes, addresses, requests,
+    -, most addresses of a warp].
+    Source: CUDA C++ Best Practices Guide, constant memory.
+    """
+    rows, threads = at.shape
+    mask_rows = mask.shape[0]
+    seen = np.empty(32, np.int64)
+    for row in range(rows):
+        m = row if mask_rows > 1 else 0
+        for start in range(0, threads, 32):
+            lanes = 0
+            distinct = 0
+            for t in range(start, min(start + 32, threads)):
+                if not mask[m, t]:
+                    continue
+                lanes += 1
+                k = distinct - 1
+                while k >= 0 and seen[k] != at[row, t]:
+                    k -= 1
+                if k < 0:
+                    seen[distinct] = at[row, t]
+                    distinct += 1
+            if lanes:
+                out[0] += 1
+                out[1] += lanes
+                out[2] += distinct
+                out[3] += 1
+                out[5] = max(out[5], distinct)
+
+
+@numba.njit(cache=True, nogil=True)
 def bank_queues(at: Any, mask: Any, itemsize: int, out: Any) -> None:
     """Add up requests, lanes and transactions of an atomic access to shared memory.
 

@@ -44,7 +44,7 @@ class Place:
     @property
     def group(self) -> str:
         """The report's group: "loads", "local_stores", "shared_atomics"..."""
-        space = f"{self.space}_" if self.space in ("shared", "local") else ""
+        space = "" if self.space == "global" else f"{self.space}_"
         return f"{space}{self.op}s"
 
     def add(self, counts: Any, times: int) -> None:
@@ -123,7 +123,7 @@ class Counters(Quiet):
             place = self.places[site] = Place(
                 where.function, where.line, where.array, op, arr.root.space, itemsize, pattern
             )
-        if place.space in ("global", "const"):
+        if place.space == "global":
             self._global(run, place, arr, at, m)
             return
         # Bank conflicts depend on the lanes' part of the position alone when elements fill words.
@@ -135,6 +135,8 @@ class Counters(Quiet):
             positions, mask, times = _rows(run, at, m)
             if place.space == "local":
                 addresses.local_sectors(positions, mask, place.itemsize, counts)
+            elif place.space == "const":
+                addresses.constants(positions, mask, place.itemsize, counts)
             elif op == "atomic":
                 addresses.bank_queues(positions, mask, place.itemsize, counts)
             else:
@@ -156,7 +158,7 @@ class Counters(Quiet):
     def _global(self, run: Run, place: Place, arr: ArrayRef, at: Value, m: Mask) -> None:
         memory = arr.root.memory
         touched = self._touched.get(id(memory))
-        if touched is None:  # a constant or a global device array: no argument owns it
+        if touched is None:  # a global device array: no argument owns it
             name = arr.name.partition(".")[0]  # of a field, the array it belongs to
             touched = self._touched[id(memory)] = Touched(name, memory.buf.nbytes)
             touched.root = memory

@@ -72,6 +72,21 @@ class SharedTraffic(Counts):
 
 
 @dataclass
+class ConstantTraffic(Counts):
+    """Loads of constant memory, where global NumPy arrays lie: it serves one address of a warp at
+    a time, and one address for all lanes as fast as a register."""
+
+    requests: int = 0
+    lanes: int = 0
+    addresses: int = 0  # distinct ones, of each request
+    worst: int = 0  # most distinct ones of a request
+
+    @property
+    def addresses_per_request(self) -> float:
+        return self.addresses / self.requests if self.requests else 0.0
+
+
+@dataclass
 class Atomics(Counts):
     """Atomic operations.  transactions: what lanes that queue for an address, or in shared memory
     for a bank, make of the requests; an upper bound, since hardware may combine them."""
@@ -135,6 +150,7 @@ ATOMICS = {"atomics": "global atomics", "shared_atomics": "shared atomics"}
 
 #: Number of a report -> Nsight Compute's metric.  Source: its profiling guide and metric lists.
 NSIGHT: dict[str, str] = {
+    "const_loads.requests": "idc__requests.sum",
     "atomics.requests": "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum, _op_atom.sum",
     "atomics.sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum, _op_atom.sum",
     "shared_atomics.requests": "smsp__inst_executed_op_shared_atom.sum",

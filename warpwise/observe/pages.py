@@ -46,6 +46,7 @@ def totals(report: Any) -> list[Total]:
             "bytes_per_sector")  # fmt: skip
     for group, (title, _) in metrics.SHARED.items():
         add(title, group, "requests", "wavefronts", "ideal_wavefronts", "bank_conflicts")
+    add("constant loads", "const_loads", "requests", "addresses", "worst")
     add("global atomics", "atomics", "requests", "sectors", "transactions", "worst")
     add("shared atomics", "shared_atomics", "requests", "transactions", "worst")
     add("branches", "branches", "warps", "divergent")
@@ -94,6 +95,11 @@ def _shared(line: Any) -> str:
     return ", ".join(parts)
 
 
+def _constants(line: Any) -> str:
+    c = line.const_loads
+    return f"{c.addresses_per_request:.1f} (1.0)" if c.requests else ""
+
+
 def _atomics(line: Any) -> str:
     parts = [getattr(line, group) for group in metrics.ATOMICS]
     return ", ".join(f"{a.transactions_per_request:.1f}" for a in parts if a.requests)
@@ -120,6 +126,7 @@ def _operations(line: Any) -> str:
 COLUMNS: dict[str, tuple[Callable[[Any], str], str]] = {
     "sectors a request (fewest)": (_memory, " sectors"),
     "wavefronts a request (fewest)": (_shared, " wavefronts"),
+    "constants a request (fewest)": (_constants, " constants"),
     "transactions of an atomic": (_atomics, " transactions"),
     "barriers": (_barriers, " barriers"),
     "warps that part": (_branches, " warps part"),

@@ -68,7 +68,10 @@ def _add_place(line: Line, place: Place) -> None:
     group = getattr(line, place.group)
     group.requests += requests
     group.lanes += lanes
-    if place.op == "atomic":
+    if place.space == "const":
+        group.addresses += moved
+        group.worst = max(group.worst, worst)
+    elif place.op == "atomic":
         group.sectors += moved
         group.transactions += fewest
         group.worst = max(group.worst, worst)

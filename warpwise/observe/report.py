@@ -8,7 +8,7 @@ from typing import Any
 
 from ..simt.launch import Note
 from . import metrics, pages, waste
-from .metrics import Atomics, Branches, SharedTraffic, Traffic, Work
+from .metrics import Atomics, Branches, ConstantTraffic, SharedTraffic, Traffic, Work
 
 Dim3 = tuple[int, int, int]
 
@@ -17,12 +17,13 @@ Dim3 = tuple[int, int, int]
 class Costs:
     """What was counted, on one line or in all."""
 
-    loads: Traffic = field(default_factory=Traffic)  # of global and constant memory
+    loads: Traffic = field(default_factory=Traffic)  # of global memory
     stores: Traffic = field(default_factory=Traffic)
     local_loads: Traffic = field(default_factory=Traffic)
     local_stores: Traffic = field(default_factory=Traffic)
     shared_loads: SharedTraffic = field(default_factory=SharedTraffic)
     shared_stores: SharedTraffic = field(default_factory=SharedTraffic)
+    const_loads: ConstantTraffic = field(default_factory=ConstantTraffic)
     atomics: Atomics = field(default_factory=Atomics)
     shared_atomics: Atomics = field(default_factory=Atomics)
     branches: Branches = field(default_factory=Branches)
@@ -64,7 +65,7 @@ class Costs:
         self.barriers += other.barriers
 
 
-GROUPS = (*metrics.MEMORY, *metrics.SHARED, *metrics.ATOMICS, "branches", "work")
+GROUPS = (*metrics.MEMORY, *metrics.SHARED, *metrics.ATOMICS, "const_loads", "branches", "work")
 
 
 @dataclass

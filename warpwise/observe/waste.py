@@ -57,6 +57,12 @@ def _wastes(line: Any) -> Iterable[tuple[float, float, str]]:
             f"its {title} take {a.transactions_per_request:.1f} transactions a request where "
             f"{fewest / max(a.requests, 1):.1f} would do: {queue}",
         )  # fmt: skip
+    c = line.const_loads
+    yield _waste(
+        c.addresses, c.requests,
+        f"its loads of constant memory want {c.addresses_per_request:.1f} addresses a request "
+        "where 1.0 would do, and are served one after the other: use a global or a shared array",
+    )  # fmt: skip
     w = line.work
     yield _waste(
         w.slots, w.lanes / 32,
