@@ -3,7 +3,8 @@
     frontend   source.py, symbols.py      text, names
     types      typing.py                  Numba's own typing context decides
     lowering   expressions.py, calls.py, statements.py, program.py
-    running    launch.py, memory.py, values.py, ops.py, runtime.py
+               structures.py, vectors.py, named.py       records, vector types, enums
+    running    launch.py, memory.py, values.py, records.py, ops.py, runtime.py
     host       kernel.py, arguments.py, api.py
                device_array.py, device_memory.py, allocation.py, transfers.py, capacity.py
                device.py, streams.py, reduction.py, ufuncs.py, refusals.py
