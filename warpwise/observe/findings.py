@@ -5,6 +5,7 @@ Every text answers in this order: what happened where, the lines, why it is wron
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -131,7 +132,13 @@ def of_circle(run: Run, circle: list[Arrow], arrays: dict[int, ArrayRef]) -> Fin
 
 
 def of_record(
-    run: Run, row: Any, arr: ArrayRef, at: int, why: str, other_arr: ArrayRef | None
+    run: Run,
+    row: Any,
+    arr: ArrayRef,
+    at: int,
+    why: str,
+    other_arr: ArrayRef | None,
+    updates: bool = False,
 ) -> Finding:
     """The finding of a record of the shadow, about position `at` of the array's memory; why: what
     is wrong with the flag between the two."""
@@ -156,7 +163,7 @@ def of_record(
         return Finding("uninitialised", "error", text, threads=(thread,), **facts)
     where = run.program.sites[other]
     second = _who(run, int(row[shadow.OTHER_THREAD]))
-    warp, same = bool(row[shadow.SAME_WARP]), bool(row[shadow.SAME_VALUE])
+    warp, same = row[shadow.LEVEL] == 1, bool(row[shadow.SAME_VALUE])
     severity = "info" if same else ("warning" if warp else "error")
     verb = {shadow.RAW: "reads", shadow.WAR: "writes", shadow.WAW: "writes"}[kind]
     before = {shadow.RAW: "wrote", shadow.WAR: "read", shadow.WAW: "wrote"}[kind]
@@ -169,7 +176,8 @@ def of_record(
         f"{name(second, run)} {before} it in line {where.line}, and nothing orders them\n"
         f"  line {here.line}:  {here.line_text}\n"
         + (f"  line {where.line}:  {where.line_text}\n" if where.line != here.line else "")
-        + f"  {_advice(run, kind, here, where, (thread, second), warp, same, why, overlap)}"
+        + "  "
+        + _advice(run, kind, here, where, (thread, second), warp, same, why, overlap, updates)
     )
     return Finding(
         "race", severity, text, other_line=where.line, hazard=HAZARDS[kind],
@@ -207,9 +215,28 @@ def _index(arr: ArrayRef, at: int, run: Run) -> tuple[int, ...]:
     return tuple(index)
 
 
+#: Augmented assignments that an atomic operation does in one step.
+_ATOMIC = {ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor"}
+
+
+def _as_atomic(line: str) -> str:
+    """`out[i] += x` as an atomic operation, "" when it is no such line."""
+    try:
+        (node,) = ast.parse(line).body
+    except (SyntaxError, ValueError):
+        return ""
+    if not isinstance(node, ast.AugAssign) or not isinstance(node.target, ast.Subscript):
+        return ""
+    operation = _ATOMIC.get(type(node.op))
+    if operation is None:
+        return ""
+    parts = (ast.unparse(part) for part in (node.target.value, node.target.slice, node.value))
+    return f"cuda.atomic.{operation}({', '.join(parts)})"
+
+
 def _advice(
     run: Run, kind: int, here: Site, where: Site, threads: tuple[Who, Who], warp: bool, same: bool,
-    why: str, overlap: bool,
+    why: str, overlap: bool, updates: bool,
 ) -> str:  # fmt: skip
     if overlap:
         return (
@@ -228,15 +255,38 @@ def _advice(
             "cuda.threadfence_block() makes stores visible to the threads of the same block only. "
             "For a thread of another block write cuda.threadfence()."
         )
+    if why == "release":
+        return (
+            f"Another thread of its block sets the flag, and may do so before line {where.line} is "
+            "done: put cuda.syncthreads() between that line and the operation that sets the flag."
+        )
+    if why == "acquire":
+        return (
+            "Another thread of its block has waited for the flag, this one has not: put "
+            f"cuda.syncthreads() between the waiting and line {here.line}."
+        )
+    atomic = _as_atomic(here.line_text) if updates and here.line == where.line else ""
+    if atomic:
+        return (
+            "Several threads change the same element, and each may overwrite what another one has "
+            f"just added. Let it happen in one step: {atomic}"
+        )
     if same:
         return "Both write the same value, so the result is the same; let one thread write it."
     if "atomic" in (here.op, where.op):
         plain = here if where.op == "atomic" else where
-        return (
-            f"Line {plain.line} is a plain access, and an atomic operation protects only against "
-            "other atomic ones. Make both atomic (cuda.atomic.add(array, index, 0) reads), or let "
-            "a barrier or the end of the launch lie between them."
+        instead = (
+            f"read it with cuda.atomic.add({plain.array}, index, 0)"
+            if plain.op == "load"
+            else f"store it with cuda.atomic.exch({plain.array}, index, value)"
         )
+        text = (
+            f"Line {plain.line} is a plain access, and an atomic operation protects only against "
+            "other atomic ones: "
+        )
+        if threads[0][0] == threads[1][0]:
+            text += f"put cuda.syncthreads() between lines {_span(here, where)}, or "
+        return f"{text}{instead}."
     if threads[0][0] != threads[1][0]:
         text = (
             "They are in different blocks: no barrier reaches both. Use an atomic operation, give "
@@ -265,5 +315,9 @@ def _advice(
             f"Read into a variable first, then {barrier}, then write: the two parts of this line "
             "meet those of other threads."
         )
-    lines = sorted((here.line, where.line))
-    return f"Put {barrier} on the way between lines {lines[0]} and {lines[1]}."
+    return f"Put {barrier} on the way between lines {_span(here, where)}."
+
+
+def _span(here: Site, where: Site) -> str:
+    first, second = sorted((here.line, where.line))
+    return f"{first} and {second}"

@@ -178,6 +178,24 @@ class Order:
             clock.times.get(other, 0) > time or clock.epochs.get(other // self.threads, 0) > epoch
         )
 
+    def why(self, thread: int, other: int, epoch: int, time: int) -> str:
+        """What is missing for an access of `other` to come before what `thread` does: "fence",
+        "scope" (it has one for its block only), "release" (a barrier before a thread of its block
+        sets the flag), "acquire" (a barrier after a thread of the block has waited), or ""."""
+        if self.ordered(thread, other, epoch, time, fenced=False):
+            return "scope" if self.block_fences.get(other, 0) > time else "fence"
+        block = other // self.threads
+        clock: Clock = self.unfenced[divmod(thread - self.first * self.threads, self.threads)]
+        if thread // self.threads == block:
+            return ""
+        mates = any(known // self.threads == block for known in clock.times)
+        if mates and clock.epochs.get(block, -1) == epoch:
+            return "release"
+        first = thread - thread % self.threads
+        if any(self.ordered(first + t, other, epoch, time, False) for t in range(self.threads)):
+            return "acquire"
+        return ""
+
 
 def _together(clocks: Any) -> Clock:
     found = {id(clock): clock for clock in clocks}

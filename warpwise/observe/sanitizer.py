@@ -217,12 +217,11 @@ class Sanitizer(Quiet):
         before = self._used
         self._used = shadow.note(
             self._records, before, *hazard[[shadow.KIND, shadow.SITE, shadow.OTHER]],
-            bool(hazard[shadow.SAME_WARP]), bool(hazard[shadow.SAME_VALUE]), thread, other,
+            int(hazard[shadow.LEVEL]), bool(hazard[shadow.SAME_VALUE]), thread, other,
             int(hazard[shadow.AT]), int(hazard[shadow.COUNT]),
         )  # fmt: skip
-        if self._used > before and order.ordered(thread, other, epoch, time, fenced=False):
-            narrow = order.block_fences.get(other, 0) > time
-            self._why[_key(hazard)] = "scope" if narrow else "fence"
+        if self._used > before:
+            self._why[_key(hazard)] = order.why(thread, other, epoch, time)
 
     def _local(self, run: Run, site: int, arr: ArrayRef, at: Value, m: Mask, writes: bool) -> None:
         """Local memory belongs to one thread: it can be uninitialised, never raced for."""
@@ -239,7 +238,7 @@ class Sanitizer(Quiet):
             lane = int(np.argmax(missing))
             thread = run.thread_number(lane)
             self._used = shadow.note(
-                self._records, self._used, shadow.UNINITIALISED, site, site, False, False, thread,
+                self._records, self._used, shadow.UNINITIALISED, site, site, 0, False, thread,
                 -1, int(where.reshape(-1)[lane]), int(missing.sum()),
             )  # fmt: skip
             stored[where[missing]] = True
@@ -299,23 +298,33 @@ class Sanitizer(Quiet):
             at = at * self._units[site][1] // arr.root.buf.dtype.itemsize
         return row, arr, at
 
+    def _updates(self, row: Any) -> bool:
+        """Whether threads store to one element by the very store of a record's line."""
+        lines = {int(row[shadow.SITE]), int(row[shadow.OTHER])}
+        return any(
+            r[shadow.KIND] == shadow.WAW and r[shadow.SITE] == r[shadow.OTHER]
+            and int(r[shadow.SITE]) in lines
+            for r in self._records[: self._used]
+        )  # fmt: skip
+
     def report(self, run: Run) -> list[Finding]:
         """The findings so far, by line."""
         found = [
             findings.of_record(
-                run,
-                row,
-                arr,
-                at,
-                self._why.get(_key(row), ""),
-                self._arrays.get(int(row[shadow.OTHER])),
+                run, row, arr, at, self._why.get(_key(row), ""),
+                self._arrays.get(int(row[shadow.OTHER])), self._updates(row),
             )
             for row, arr, at in map(self._place, self._records[: self._used])
-        ]
+        ]  # fmt: skip
         circle = self._locks.circle()
         if circle:
             found.append(findings.of_circle(run, circle, self._arrays))
-        return sorted(found, key=lambda one: (one.line or 0, one.other_line or 0))
+        return sorted(found, key=lambda one: (one.line or 0, one.other_line or 0, -_distance(one)))
+
+
+def _distance(finding: Finding) -> int:
+    """Farther apart first: what orders two blocks orders the threads of one, too."""
+    return len({block for block, _ in finding.threads})
 
 
 def _memory(run: Run, root: Root) -> int:

@@ -28,14 +28,14 @@ ATOMIC_COLUMNS = 8
 RAW, WAR, WAW, UNINITIALISED = 0, 1, 2, 3
 
 # Columns of a record.
-KIND, SITE, OTHER, SAME_WARP, SAME_VALUE, COUNT, THREAD, OTHER_THREAD, AT = range(9)
+KIND, SITE, OTHER, LEVEL, SAME_VALUE, COUNT, THREAD, OTHER_THREAD, AT = range(9)
 RECORD = 9
 NOTHING = np.zeros((0, RECORD + 2), np.int64)  # no hazard waits for a judge
 
 
 @numba.njit(cache=True, nogil=True)
 def note(
-    records: Any, used: int, kind: int, site: int, other: int, warp: bool, same: bool,
+    records: Any, used: int, kind: int, site: int, other: int, level: int, same: bool,
     thread: int, other_thread: int, at: int, weight: int,
 ) -> int:  # fmt: skip
     """Count a hazard under its record, made at the first; returns how many records there are."""
@@ -43,7 +43,7 @@ def note(
         r = records[k]
         if (
             r[KIND] == kind and r[SITE] == site and r[OTHER] == other
-            and r[SAME_WARP] == warp and r[SAME_VALUE] == same
+            and r[LEVEL] == level and r[SAME_VALUE] == same
         ):  # fmt: skip
             r[COUNT] += weight
             if thread < r[THREAD]:
@@ -53,7 +53,7 @@ def note(
             return used
     if used < records.shape[0]:
         r = records[used]
-        r[KIND], r[SITE], r[OTHER], r[SAME_WARP], r[SAME_VALUE] = kind, site, other, warp, same
+        r[KIND], r[SITE], r[OTHER], r[LEVEL], r[SAME_VALUE] = kind, site, other, level, same
         r[COUNT], r[THREAD], r[OTHER_THREAD], r[AT] = weight, thread, other_thread, at
         return used + 1
     return used
@@ -112,11 +112,11 @@ def _hazard(
     """Note a hazard; or, with room in `pending`, leave it to be judged."""
     other = table[i, at] - 1
     if pending.shape[0] == 0:
-        return note(records, used, kind, site, table[i, at + PLACE], level == 1, same, thread,
+        return note(records, used, kind, site, table[i, at + PLACE], level, same, thread,
                     other, i, weight)  # fmt: skip
     pending[0, 0] += 1
     p = pending[pending[0, 0]]
-    p[KIND], p[SITE], p[OTHER], p[SAME_WARP] = kind, site, table[i, at + PLACE], level == 1
+    p[KIND], p[SITE], p[OTHER], p[LEVEL] = kind, site, table[i, at + PLACE], level
     p[SAME_VALUE], p[COUNT], p[THREAD], p[OTHER_THREAD] = same, weight, thread, other
     p[AT], p[RECORD], p[RECORD + 1] = i, table[i, at + EPOCH], table[i, at + WARP]
     return used
@@ -177,7 +177,7 @@ def access(
             warp_epoch = warp_epochs[row, t if exact else t // 32]
             if ready[i] == 0:
                 if atomic or not writes:
-                    used = note(records, used, UNINITIALISED, site, site, False, False, thread, -1,
+                    used = note(records, used, UNINITIALISED, site, site, 0, False, thread, -1,
                                 i, weight)  # fmt: skip
                 ready[i] = 1  # once per element
             if block[i, WRITER] > 0:

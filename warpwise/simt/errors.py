@@ -269,9 +269,10 @@ def divergent_barrier(
     line: int,
     line_text: str,
     other: Any = None,
+    passed_by: bool = False,
 ) -> BarrierDivergenceError:
     """Build the report of a barrier that part of a block does not reach; other: the site of the
-    barrier that the rest comes to."""
+    barrier that the rest comes to; passed_by: they ended without one."""
     facts = {
         "block": block, "arrived": arrived, "missing": missing, "count": count, "line": line,
         "line_text": line_text, "other_line": None if other is None else other.line,
@@ -297,6 +298,8 @@ def divergent_barrier(
         )
     elif other is not None:
         text += "  The others come here in another turn of the loop, or by another call.\n"
+    elif passed_by:
+        text += "  The others pass it by and come to no barrier before they end.\n"
     text += (
         "  On a GPU this hangs or gives anything. Move the barrier out of the branch or loop, so "
         "that all threads of the block pass it."

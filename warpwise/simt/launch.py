@@ -244,10 +244,10 @@ class Run:
                     else:
                         serial.run_warps(self, entry, values, seed + first)
                 except SimtError:
-                    self._raise_divided()
+                    self._raise_divided(passed_by=False)
                     self._raise_faults()
                     raise
-                self._raise_divided()
+                self._raise_divided(passed_by=True)
                 self._end_chunk()
                 for observer in self.observers:
                     observer.end_chunk(self)
@@ -356,10 +356,10 @@ class Run:
         for error in self.out_of_bounds_errors():
             raise error
 
-    def _raise_divided(self) -> None:
+    def _raise_divided(self, passed_by: bool) -> None:
         if self.divided is not None:
             self._end_chunk()
-            raise errors.divergent_barrier(**self.divided)
+            raise errors.divergent_barrier(**self.divided, passed_by=passed_by)
 
     def out_of_bounds_errors(self) -> Iterator[errors.OutOfBoundsError]:
         """One error for each place with a bad index."""
