@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from warpwise.show import Steps, show_steps
+from warpwise.show import Steps, show_steps, show_threads
 from warpwise.show.palette import INK, QUIET
 from warpwise.simt import Kernel, LaunchError, OutOfBoundsError
 
@@ -94,6 +94,23 @@ def test_a_large_launch_is_bounded() -> None:
         "The first 32 of 128 threads are shown.",
     )
     assert len(picture.html()) < 300_000
+
+
+def test_dynamic_shared_memory_is_there() -> None:
+    """Its size is part of the launch, in both pictures."""
+    text = """
+from numba import cuda, float32
+@cuda.jit
+def k(out):
+    s = cuda.shared.array(0, float32)
+    t = cuda.threadIdx.x
+    s[t] = t
+    out[t] = s[t]
+"""
+    launch = Kernel.from_source(text, "k")[1, 4, 0, 16]
+    out = np.zeros(4, np.float32)
+    assert "line 7 writes s" in str(show_steps(launch, out))
+    assert "4 of 4 elements of out written" in str(show_threads(launch, out))
 
 
 def test_drawing_changes_nothing_and_raises_as_the_launch_would() -> None:

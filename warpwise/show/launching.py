@@ -28,6 +28,11 @@ def parts(launch: Any) -> tuple[Any, Dim3, Dim3]:
     return as_kernel(kernel), three(grid), three(block)
 
 
+def shared_bytes(launch: Any) -> int:
+    """The dynamic shared memory of a launch, in bytes."""
+    return int(getattr(launch, "sharedmem", 0) or 0)
+
+
 def three(dims: Any) -> Dim3:
     """A launch shape with all three axes: `three(4)` is (4, 1, 1)."""
     given = dims if isinstance(dims, tuple | list) else (dims,)

@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 from .figure import WIDTH
-from .launching import on_host, parts
+from .launching import on_host, parts, shared_bytes
 from .palette import INK, QUIET, TINTS
 from .touch import LABEL, LaunchTouch
 
@@ -141,7 +141,7 @@ def show_steps(
     kernel, grid, dims = parts(launch)
     trace = Trace(LIMIT, block=block, arrays=array)
     try:
-        run(kernel, grid, dims, on_host(args), observers=(trace,))
+        run(kernel, grid, dims, on_host(args), (trace,), shared_bytes(launch))
     except SimtError as error:  # the message is enough: the frames in between are ours
         if error.__cause__ is not None:
             raise

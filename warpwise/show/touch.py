@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .launching import Dim3, on_host, parts
+from .launching import Dim3, on_host, parts, shared_bytes
 
 LABEL = "counted, simulator"
 
@@ -116,7 +116,7 @@ def follow(launch: Any, args: Sequence[Any], arrays: Sequence[str] | None = None
 
     kernel, grid, block = parts(launch)
     census, trace = Census(), Trace()
-    run(kernel, grid, block, on_host(args), observers=(census, trace))
+    run(kernel, grid, block, on_host(args), (census, trace), shared_bytes(launch))
     known = list(census.writes)
     for name in arrays or ():
         if name not in known:
