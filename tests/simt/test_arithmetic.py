@@ -10,6 +10,7 @@ import pytest
 
 from warpwise.simt import Kernel, SimtError
 
+pytestmark = pytest.mark.filterwarnings("ignore::warpwise.simt.launch.KernelNote")
 LOW = -(2**63)
 
 
@@ -49,6 +50,7 @@ def k(out, x, y):
         ("min(a, b)", [np.nan, 1.0], [1.0, np.nan], np.float64, [1, 1]),
         ("max(a, b, a)", [np.nan, 1.0], [1.0, np.nan], np.float64, [np.nan, 1]),
         ("max(i, a)", [np.nan, 5.0], 0, np.float64, [0, 5]),
+        ("round(a, 2)", [2.675, 1e20, np.inf], 0, np.float64, [2.68, 2.0**63 / 100, np.inf]),
         ("round(a)", [0.5, 1.5, 2.5, -0.5], 0, np.int64, [0, 2, 2, 0]),
     ],
 )  # fmt: skip

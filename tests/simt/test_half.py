@@ -233,6 +233,9 @@ def test_bfloat16_device_arrays_and_arguments() -> None:
         ("cuda.atomic.add(x, 0, x[1])", "x holds bfloat16"),
         ("s = float(x[0])", "Numba has no float for bfloat16"),
         ("s = x[0] if x[1] > x[0] else 1.5", "bfloat16 and float64"),
+        ("x[0] = x[1] > x[0]", "does not convert bool to bfloat16"),
+        ("x[0] = 1j", "does not convert complex128 to bfloat16"),
+        ("s = 1 if x[0] else 2", "does not compile bfloat16 as a condition"),
     ],
 )  # fmt: skip
 def test_what_numba_does_not_do_with_bfloat16(line: str, message: str) -> None:
@@ -240,6 +243,25 @@ def test_what_numba_does_not_do_with_bfloat16(line: str, message: str) -> None:
     kernel = Kernel.from_source(f"@cuda.jit\ndef k(x):\n    {line}\n", "k")
     with pytest.raises(SimtError, match=message):
         kernel[1, 1](np.zeros(4, FORMATS["bf16"]))
+
+
+def test_float16_is_no_condition() -> None:
+    """Numba makes invalid code of bool(float16)."""
+    kernel = Kernel.from_source("@cuda.jit\ndef k(x):\n    if x[0]:\n        x[1] = 1\n", "k")
+    with pytest.raises(SimtError, match="does not compile float16 as a condition"):
+        kernel[1, 1](np.zeros(4, np.float16))
+
+
+@needs_compiler
+def test_printing_16_bit_floats(capsys: pytest.CaptureFixture[str]) -> None:
+    """As C's %f, as Numba prints them."""
+
+    @cuda.jit
+    def k(x, y):
+        print(x[0], y[0])
+
+    k[1, 1](np.array([1.5], np.float16), np.array([0.9375], FORMATS["bf16"]))
+    assert capsys.readouterr().out == "1.500000 0.937500\n"
 
 
 def test_float16_in_shared_memory_and_loops() -> None:

@@ -211,18 +211,14 @@ class Expressions:
                 f"{describe(value.type)} cannot become {describe(to)}",
             )  # fmt: skip
         lints.said_now(self, value, to)
+        if typing.is_bfloat16(to):
+            return self.as_bfloat16(value, to, node or self.source.tree)
         dtype = typing.numpy_dtype(to)
         if isinstance(to, types.Boolean):
             code, convert = f"({value.code} != 0)", lambda v: np.bool_(v != 0)
         elif typing.is_float(value.type) and typing.is_integer(to):
             name = self.program.constant(dtype)
             code, convert = f"to_integer({value.code}, {name})", lambda v: ops.to_integer(v, dtype)
-        elif typing.is_bfloat16(to) and value.type not in (types.float32, types.float16):
-            name = self.program.constant(dtype)
-            code, convert = f"narrow({value.code}, {name})", lambda v: narrow(v, dtype)
-        elif typing.is_bfloat16(to):
-            name = self.program.constant(dtype)
-            code, convert = f"{value.code}.astype({name})", lambda v: v.astype(dtype)
         elif isinstance(value.type, types.Complex) and not isinstance(to, types.Complex):
             self.fail(
                 TypingError, node or self.source.tree,
@@ -253,12 +249,30 @@ class Expressions:
         self.emit(f"{out} = {call}, {self.mask}, {site})")
         return Val(out, kind)
 
+    def as_bfloat16(self, value: Val, to: Type, node: ast.AST) -> Val:
+        """A number rounded once to bfloat16; refused for types that Numba does not convert."""
+        if value.type in (types.boolean, types.int8, types.uint8) or isinstance(
+            value.type, types.Complex
+        ):
+            self.fail(TypingError, node, f"Numba does not convert {value.type} to bfloat16",
+                      "Convert it to float32 first.")  # fmt: skip
+        dtype = typing.numpy_dtype(to)
+        name = self.program.constant(dtype)
+        short = value.type in (types.float32, types.float16)  # NumPy rounds these once, too
+        code = f"{value.code}.astype({name})" if short else f"narrow({value.code}, {name})"
+        if value.known:
+            return self.known(narrow(value.const, dtype), to)
+        return Val(code, to)
+
     def truth(self, value: Val, node: ast.AST) -> Val:
         """The value as a condition."""
         if isinstance(value.type, types.Boolean):
             return value
         if not typing.is_number(value.type):
             self.fail(TypingError, node, f"{describe(value.type)} cannot be used as a condition")
+        if value.type == types.float16 or typing.is_bfloat16(value.type):
+            self.fail(TypingError, node, f"Numba does not compile {describe(value.type)} as a "
+                      "condition", "Compare it: x != 0.")  # fmt: skip
         return self.cast(value, types.boolean, node)
 
     # -- expressions ---------------------------------------------------------
@@ -451,7 +465,8 @@ class Expressions:
             return
         if divisor.known and divisor.const != 0:
             return
-        if isinstance(kind, types.Complex) or self.program.debug:
+        fast = infix == "/" and kind == types.float32 and self.program.fastmath
+        if isinstance(kind, types.Complex) or (self.program.debug and not fast):
             site = self.site(node, "ZeroDivisionError: division by zero", "raise")
             self.emit(f"rt.raised_if({site}, {divisor.code} == 0, {self.mask})")
 

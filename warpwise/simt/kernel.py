@@ -187,7 +187,7 @@ class Kernel(Inspectable):
         if _says(tree, "device") or not _says_jit(tree):
             raise SourceError(f"{name} is not a kernel: it needs @cuda.jit above its def.")
         signatures = [types_ for types_, _ in _signatures_in(tree)]
-        options = {"debug": _says(tree, "debug")}
+        options = {name: _says(tree, name) for name in ("debug", "fastmath")}
         return cls(functions[name], scope, signatures=signatures, options=options)
 
     def __getitem__(self, config: Any) -> Launch:
@@ -251,8 +251,10 @@ class Kernel(Inspectable):
     def _lowered(self, kinds: tuple[Type, ...], counted: bool, serial: bool) -> Program:
         found = self._programs.get((kinds, counted, serial))
         if found is None:
-            debug = bool(self.options.get("debug"))  # a division by zero raises
-            found = Program(self.name, counted=counted, serial=serial, debug=debug)
+            debug, fastmath = (bool(self.options.get(name)) for name in ("debug", "fastmath"))
+            found = Program(
+                self.name, counted=counted, serial=serial, debug=debug, fastmath=fastmath
+            )
             entry = found.fresh(f"kernel_{self.name}")
             scope = self._frozen.setdefault(kinds, FrozenScope(self.scope))
             found.scopes.append((self.name, scope))

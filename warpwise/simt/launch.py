@@ -26,6 +26,7 @@ from .errors import (
 from .indices import Indices
 from .packing import Packing
 from .program import Note, Program
+from .rounding import BFLOAT16
 from .values import ArrayRef, Mask, Root, Value, both, split
 
 LANES = 32768
@@ -527,7 +528,8 @@ def _at(values: Sequence[Any], at: Any, lanes: tuple[int, int]) -> tuple[int, ..
 
 
 def _printed(value: Any) -> str:
-    return f"{value:f}" if value.dtype.kind == "f" else str(value)
+    is_float = value.dtype.kind == "f" or value.dtype == BFLOAT16
+    return f"{float(value):f}" if is_float else str(value)
 
 
 def unravel(linear: int, extents: Dim3) -> Dim3:

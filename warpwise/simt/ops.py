@@ -169,7 +169,7 @@ def round_digits(x: Value, digits: Value) -> Value:
     wide = x.astype(np.float64)
     scale = np.power(10.0, np.abs(digits).astype(np.float64))
     scaled = np.where(digits >= 0, wide * scale, wide / scale)
-    whole = np.rint(scaled)
+    whole = np.clip(np.rint(scaled), -(2.0**63), 2.0**63)  # llrint: the ends of int64
     rounded = np.where(digits >= 0, whole / scale, whole * scale)
     return np.where(np.isfinite(scaled), rounded, wide).astype(x.dtype)[()]
 

@@ -121,6 +121,7 @@ class Program:
     kept: list[Any] = field(default_factory=list)  # objects whose id() stands in a key
     types: dict[str, set[tuple[str, Type]]] = field(default_factory=dict)
     cooperative: bool = False  # whether the kernel synchronises its whole grid
+    fastmath: bool = False  # whether a float32 division is the fast one, which never raises
     debug: bool = False  # whether a division by zero raises
     serial: bool = False  # whether functions are generators that wait at barriers
     partial: bool = False  # whether parts of a warp meet by themselves, under a mask
