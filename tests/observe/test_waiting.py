@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from warpwise.observe import Counters, profile
-from warpwise.simt import LivelockError, run
+from warpwise.simt import LivelockError, UnsupportedError, run
 from warpwise.simt import api as cuda
 
 from .launches import findings, kernel
@@ -122,6 +122,26 @@ def test_one_warp_waits_for_another_of_its_block() -> None:
         assert out.tolist() == [42] + [1] * 32
     races = [f for f in findings(HANDSHAKE.format(fence="pass"), 1, 64, out) if f.array == "box"]
     assert [(f.hazard, f.severity) for f in races] == [("RAW", "error")]
+
+
+def test_what_is_not_simulated_says_so() -> None:
+    """Counters of warps that wait for each other, and waiting inside a grid that meets."""
+    out = ints(33)
+    with pytest.raises(UnsupportedError, match="this loop waits for another warp of its block"):
+        profile(kernel(HANDSHAKE.format(fence="cuda.threadfence()"))[1, 64], out)
+    assert not out.any()
+    text = """
+def k(out, flag):
+    grid = cuda.cg.this_grid()
+    i = cuda.grid(1)
+    if i == 0:
+        while cuda.atomic.add(flag, 0, 0) == 0: pass
+    if i == 64:
+        cuda.atomic.exch(flag, 0, 1)
+    grid.sync()
+"""
+    with pytest.raises(UnsupportedError, match="in a kernel that synchronises its grid"):
+        kernel(text)[2, 64](ints(1), ints(1))
 
 
 LOCK = """

@@ -213,6 +213,12 @@ def livelock(
     return error
 
 
+def not_simulated(stuck: LivelockError, words: tuple[str, str]) -> UnsupportedError:
+    """A loop that waits, and that a GPU may run: fact and next step are given."""
+    text = at_line(stuck.kernel, stuck.line, stuck.line_text, *words)
+    return UnsupportedError(text, line=stuck.line, line_text=stuck.line_text)
+
+
 def out_of_bounds(
     *,
     kernel: str,

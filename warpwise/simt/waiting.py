@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import LivelockError, SimtError, livelock
+from .errors import LivelockError, SimtError, livelock, not_simulated
 from .launch import Dim3, Run
 from .program import Program
 from .storage import where_in_buffer
@@ -148,24 +148,30 @@ def run_waiting(
     orders = ["lockstep"] if program.cooperative else ["lockstep", "block by block", "by warp"]
     if program.polls and any(getattr(o, "needs_block_order", False) for o in observers):
         orders = orders[1:] or orders
-    if not all(getattr(observer, "any_order", False) for observer in observers):
-        orders = orders[:2]
     for order in orders:
         watcher = Watcher()
         last = order == orders[-1]
+        listeners = list(observers)
+        if order == "by warp":
+            listeners = [o for o in observers if getattr(o, "any_order", False)]
         chosen = serial() if order == "by warp" else program
         run = Run(
-            chosen, grid, block, arguments, sharedmem,
-            [*observers, watcher] if last else observers, order != "lockstep",
+            chosen, grid, block, arguments, sharedmem, [*listeners, watcher] if last else listeners,
+            order != "lockstep",
         )  # fmt: skip
         try:
             run.execute(seed if chosen.serial else None)
         except LivelockError as error:
-            stuck = explain(run, watcher, error) if last and run.blocks_here == 1 else error
+            stuck: SimtError = error
+            if last and program.cooperative and program.polls:
+                stuck = not_simulated(error, _IN_A_GRID)
+            elif last and run.blocks_here == 1:
+                stuck = explain(run, watcher, error)
             memory.put_back()
             if last:
                 run.show_printed()
                 raise stuck from None
+            waits_in = error
             for observer, state in zip(observers, before, strict=True):
                 vars(observer).clear()
                 vars(observer).update(copy.deepcopy(state))
@@ -175,7 +181,22 @@ def run_waiting(
         else:
             break
     run.show_printed()
+    if len(listeners) < len(observers):  # it runs, but somebody could not listen
+        memory.put_back()
+        raise not_simulated(waits_in, _BY_WARP)
     return run
+
+
+_IN_A_GRID = (
+    "this loop waits for another thread, in a kernel that synchronises its grid",
+    "The simulator runs such a kernel in step, so that no thread can wait for another in a loop. "
+    "Meet with grid.sync() in its place, or split the kernel into two launches.",
+)
+_BY_WARP = (
+    "this loop waits for another warp of its block",
+    "A plain launch and sanitize() run this kernel; the counters listen to warps in step only. "
+    "Count a kernel without this loop.",
+)
 
 
 def explain(run: Any, watcher: Watcher, stuck: LivelockError) -> LivelockError:
