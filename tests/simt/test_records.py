@@ -248,6 +248,18 @@ if i < 20:
     np.testing.assert_array_equal(a, expected)
 
 
+def test_a_record_fills_a_part_of_an_array() -> None:
+    """a[1:4] = record, and a whole array of records within records."""
+    a, pairs = sample(POINT, 6), np.zeros(4, np.dtype([("pair", POINT, (2,))], align=True))
+    expected = a.copy()
+    expected[1:4] = expected[5]
+    kernel("if i == 0:\n    a[1:4] = a[5]\nif i < 4:\n    p[i].pair[:] = a[i]", "a, p")[1, 32](
+        a, pairs
+    )
+    np.testing.assert_array_equal(a, expected)
+    np.testing.assert_array_equal(pairs["pair"], np.repeat(a[:4], 2).reshape(4, 2))
+
+
 @pytest.mark.parametrize("align", [True, False])
 def test_complex_numbers_in_records(align: bool) -> None:
     """complex64 lies at a multiple of 4 in an aligned record."""

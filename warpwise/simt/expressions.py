@@ -820,8 +820,10 @@ class Expressions:
         """x.real and x.imag of an array: a view of every other float of its memory."""
         kind: ArrayType = value.type
         if not isinstance(kind.dtype, types.Complex):
-            if node.attr == "real":
+            if node.attr == "real" and typing.is_number(kind.dtype):
                 return value
+            if not typing.is_number(kind.dtype):
+                self.fail(TypingError, node, f"{describe(kind)} has no .{node.attr}")
             self.fail(UnsupportedError, node, "the imaginary part of this array is 0 everywhere")
         if kind.space != "global" or kind.readonly:
             self.fail(

@@ -40,7 +40,7 @@ from .values import (
 from .values import (
     blend as _blend,
 )
-from .views import fill, fill_each, only_item, part, reshaped, retyped, row, transposed
+from .views import fill, fill_each, fill_record, only_item, part, reshaped, retyped, row, transposed
 from .warp import (
     activemask,
     ballot,
@@ -84,6 +84,7 @@ __all__ = [
     "field_array",
     "fill",
     "fill_each",
+    "fill_record",
     "fused",
     "grid_barrier",
     "inner",

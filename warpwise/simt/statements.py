@@ -542,7 +542,10 @@ class Function(Expressions):
                 UnsupportedError, node, f"an array cannot be assigned to a part of {label}",
                 "Numba has no memory for the copy in a kernel; write the loop over the elements.",
             )  # fmt: skip
-        if not typing.is_scalar(value.type) or isinstance(kind.dtype, types.Record):
+        if isinstance(kind.dtype, types.Record):
+            structures.fill(self, view, value, label, node)
+            return
+        if not typing.is_scalar(value.type):
             self.fail(TypingError, node, f"{describe(value.type)} cannot be stored into {label}")
         code = self.held(self.cast(value, kind.dtype, node)).code
         self.emit(f"fill(rt, {view.code}, {code}, {self.mask}, {site})")

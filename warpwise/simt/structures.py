@@ -244,6 +244,19 @@ def store(fl: Expressions, target: Val, value: Val, label: str, node: ast.AST) -
     """A whole record = another one: of the same type, or one that begins with the same fields."""
     kind: RecordType = target.type
     _writable(fl, kind, node)
+    _copy(fl, "copy_record", kind, target, value, label, node)
+
+
+def fill(fl: Expressions, view: Val, value: Val, label: str, node: ast.AST) -> None:
+    """a[:] = record: into every element."""
+    kind: ArrayType = view.type
+    element_type = RecordType(kind.dtype, kind.ndim, kind.readonly, kind.space, label)
+    _copy(fl, "fill_record", element_type, view, value, label, node)
+
+
+def _copy(
+    fl: Expressions, call: str, kind: RecordType, target: Val, value: Val, label: str, node: ast.AST
+) -> None:
     given = value.type.record if isinstance(value.type, RecordType) else None
     if given is None or (given != kind.record and given.can_convert_to(None, kind.record) is None):
         fl.fail(
@@ -255,4 +268,4 @@ def store(fl: Expressions, target: Val, value: Val, label: str, node: ast.AST) -
         fl.site(node, label, "store", kind.space),
     )
     parts = fl.program.constant(tuple(leaves(kind.record)))
-    fl.emit(f"copy_record(rt, {target.code}, {value.code}, {parts}, {fl.mask}, {sites!r})")
+    fl.emit(f"{call}(rt, {target.code}, {value.code}, {parts}, {fl.mask}, {sites!r})")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from .errors import ShapeError
 from .memory import in_range, store
-from .records import PiecesRef, RecordRoot
+from .records import PiecesRef, RecordRoot, copy_record
 from .values import I64, ArrayRef, Mask, Root, SplitRef, Value, any_lane, select, split
 
 Where = tuple[str, str]
@@ -238,6 +239,12 @@ def only_item(arr: Any, m: Mask, where: Where) -> None:
 
 def fill(run: Any, arr: Any, value: Value, m: Mask, site: int) -> None:
     """Store a number into every element of a view: each thread, element after element."""
+    for index, inside in _elements(arr, m):
+        store(run, arr, index, value, inside, site)
+
+
+def _elements(arr: Any, m: Mask) -> Iterator[tuple[tuple[Value, ...], Mask]]:
+    """The index of one element after the other, and the lanes whose view has it."""
     extents = [np.asarray(n) for n in arr.shape]
     size = np.asarray(arr.size)
     for k in range(int(size.max()) if size.size else 0):
@@ -249,7 +256,15 @@ def fill(run: Any, arr: Any, value: Value, m: Mask, site: int) -> None:
         for n in reversed(extents):
             index.append((rest % np.maximum(n, 1))[()])
             rest = (rest // np.maximum(n, 1))[()]
-        store(run, arr, tuple(reversed(index)), value, inside, site)
+        yield tuple(reversed(index)), inside
+
+
+def fill_record(
+    run: Any, arr: Any, record: Any, leaves: Any, m: Mask, sites: tuple[int, int]
+) -> None:
+    """Store a record into every element of a view."""
+    for index, inside in _elements(arr, m):
+        copy_record(run, (arr, index), record, leaves, inside, sites)
 
 
 def fill_each(
