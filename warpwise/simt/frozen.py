@@ -70,7 +70,7 @@ def _same(frozen: Any, now: Any) -> bool:
             return isinstance(now, np.ndarray)
         if (frozen.dtype, frozen.shape) != (now.dtype, now.shape):
             return False
-        return frozen.tobytes() == now.tobytes()
+        return _contents(frozen) == _contents(now)
     if frozen is now:
         return True
     if type(frozen) is not type(now):
@@ -80,6 +80,13 @@ def _same(frozen: Any, now: Any) -> bool:
     if isinstance(frozen, (bool, int, float, complex, str, bytes, np.generic)):
         return bool(frozen == now) or (frozen != frozen and now != now)
     return False
+
+
+def _contents(array: Any) -> bytes:
+    """The bytes of an array; of records those of their fields: copies lose what is between."""
+    if not array.dtype.names:
+        return bytes(array.tobytes())
+    return b"".join(_contents(array[name]) for name in array.dtype.names)
 
 
 def told(name: str, frozen: Any, now: Any, kernel: str) -> str:
