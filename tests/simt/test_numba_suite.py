@@ -20,11 +20,7 @@ ALL = [] if LEFT_OUT else numba_suite.modules()
 FAST = ("cudapy.test_warp_ops", "cudapy.test_sync", "cudapy.test_ssa")
 
 #: (outcome, file) -> kernels.  What the simulator is known to do wrongly with Numba's kernels.
-FAULTS = {
-    # launch_bounds; ambiguous signatures; a device function's signatures
-    ("accepted", "test_dispatcher"): 3,
-    ("accepted", "test_device_func"): 1,  # a CPU function with a signature of its own
-}
+FAULTS = {}
 
 
 def _assert_as_in_the_table(module: str) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from warpwise.simt import Kernel, SourceError, UnsupportedError
+from warpwise.simt import api as cuda
+from warpwise.simt.kernel import jit
 
 
 def test_a_kernel_is_made_from_text_without_running_it(tmp_path: Path) -> None:
@@ -87,11 +90,26 @@ def test_missing_pieces_are_named() -> None:
 
 def test_a_function_without_source_text_is_refused() -> None:
     """A kernel made by exec has no text that Python could show."""
-    from warpwise.simt.kernel import jit
-
-    names: dict[str, object] = {}
-    exec("def k(out):\n    out[0] = 1", names)
     with pytest.raises(SourceError, match="Python has no source text for this function"):
+        jit(_made_by_exec())
+
+
+def _made_by_exec() -> Any:
+    names: dict[str, Any] = {}
+    exec("def k(out):\n    out[0] = 1", names)
+    return names["k"]
+
+
+def test_a_function_made_by_exec_runs_while_its_text_is_there() -> None:
+    """The text is found in a variable; only one that compiles to the very same code counts."""
+    names: dict[str, Any] = {"cuda": cuda}
+    text = "\n\ndef k(out):\n    out[cuda.grid(1)] = 7\n"
+    exec(text, names)
+    out = np.zeros(2)
+    jit(names["k"])[1, 2](out)
+    assert out.tolist() == [7, 7]
+    text = text.replace("7", "8")
+    with pytest.raises(SourceError, match="Python has no source text"):
         jit(names["k"])
 
 

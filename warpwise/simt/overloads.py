@@ -7,6 +7,7 @@ NumPy's reductions (np.sum, a.mean(), ...) are such functions, too.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ REDUCTIONS = frozenset(
     for name in """all any sum prod mean var std min max argmin argmax nanmin nanmax nanmean nansum
     nanprod nanvar nanstd count_nonzero""".split()  # noqa: SIM905
 )
+#: Where Numba's own overloads are.
+OWN = re.compile(r"numba(\.cuda)?\.(np|cpython|core|typing)\b")
 METHODS = frozenset("all any sum prod mean var std min max argmin argmax".split())  # noqa: SIM905
 
 
@@ -58,8 +61,8 @@ def lower_overloaded_method(fl: Expressions, node: ast.Call, array: Val, name: s
         device = _implementation(fl, node, getattr(np, name), f".{name}", args, named)
     else:
         (template,) = _attribute(array.type, name)
-        function = template._overload_func
-        device = _device(fl, node, _called(fl, node, function, f".{name}", args, named), function)
+        made = _called(template._overload_func, args, named, False)
+        device = _device(fl, node, made, f".{name}")
     return call_device(fl, node, device, f".{name}", args, named)
 
 
@@ -73,8 +76,8 @@ def of_attribute(fl: Expressions, node: ast.expr, array: Val, name: str) -> Val 
     for template in _attribute(array.type, name):
         if template.is_method:
             return Val("None", STATIC, Method(array, name))
-        made = _called(fl, node, template._overload_func, f".{name}", [array], {})
-        device = _device(fl, node, made, template._overload_func)
+        made = _called(template._overload_func, [array], {}, False)
+        device = _device(fl, node, made, f".{name}")
         call = ast.copy_location(ast.Call(node, [], []), node)
         return call_device(fl, call, device, f".{name}", [array], {})
     return None
@@ -105,7 +108,7 @@ def _attribute(kind: ArrayType, name: str) -> list[Any]:
         for template in context._get_attribute_templates(numba_type(kind))
         if getattr(template, "_attr", None) == name and hasattr(template, "_overload_func")
     ]
-    outside = [t for t in found if not t._overload_func.__module__.startswith("numba")]
+    outside = [t for t in found if not OWN.match(t._overload_func.__module__)]
     return outside[:1]
 
 
@@ -117,35 +120,30 @@ def _implementation(
         return _device(fl, node, library.reduction(called, numba_type(args[0].type)), called)
     reasons = []
     for template in _templates(called):
-        try:
-            made = _called(fl, node, template._overload_func, name, args, named, template)
-        except Exception as error:
-            if not type(error).__module__.startswith("numba"):
-                raise
-            reasons.append(str(error).strip().split("\n")[0])
-            continue
-        if made is not None:
-            return _device(fl, node, made, called)
+        prefer = bool(template.prefer_literal)
+        for literal in (prefer, not prefer):
+            try:
+                made = _called(template._overload_func, args, named, literal)
+                if made is not None and template._strict:
+                    template._validate_sigs(template, template._overload_func, made)
+            except Exception as error:
+                if not type(error).__module__.startswith("numba"):
+                    raise
+                reasons.append(str(error).strip().split("\n")[0])
+                continue
+            if made is not None:
+                return _device(fl, node, made, called)
     kinds = ", ".join(describe(value.type) for value in (*args, *named.values()))
     fl.fail(TypingError, node, f"{name} has no implementation for ({kinds})", *reasons[:1])
 
 
 def _called(
-    fl: Expressions, node: ast.AST, function: Callable[..., Any], name: str, args: list[Val],
-    named: dict[str, Val], template: Any = None,
-) -> Any:  # fmt: skip
-    """What the overloading function answers for the types of a call: plain, then as literals."""
-    prefer = bool(getattr(template, "prefer_literal", False))
-    for literal in (prefer, not prefer):
-        kinds = [numba_type_of(value, literal) for value in args]
-        made = function(*kinds, **{n: numba_type_of(v, literal) for n, v in named.items()})
-        if isinstance(made, tuple):  # a signature and the function
-            made = made[1]
-        if made is not None:
-            if template is not None and template._strict:
-                template._validate_sigs(template, function, made)
-            return made
-    return None
+    function: Callable[..., Any], args: list[Val], named: dict[str, Val], literal: bool
+) -> Any:
+    """What the overloading function answers for the types of a call; None: nothing."""
+    kinds = [numba_type_of(value, literal) for value in args]
+    made = function(*kinds, **{n: numba_type_of(v, literal) for n, v in named.items()})
+    return made[1] if isinstance(made, tuple) else made  # with a signature, or the function alone
 
 
 def _device(fl: Expressions, node: ast.AST, made: Any, key: Any) -> Any:

@@ -7,12 +7,14 @@ Glossary
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import builtins
 import inspect
 import math
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, SimpleNamespace
@@ -164,11 +166,54 @@ def source_of(fn: Callable[..., Any]) -> Source:
             return _lambda("".join(lines), filename, fn.__code__)
         lines, first_line = inspect.getsourcelines(fn)
     except (OSError, TypeError):
+        if (made := _executed(fn.__code__)) is not None:
+            return made
         raise SourceError(
             f"{name}: Python has no source text for this function, so it was made with exec() or "
             "typed at a bare prompt.\n  Put the kernel into a file or a notebook cell."
         ) from None
     return _source("".join(lines), name, filename, max(first_line, 1))
+
+
+def _executed(code: CodeType) -> Source | None:
+    """The source of a function that exec() made, when its text is still at hand: in a variable of
+    a calling function.  A text counts only if it compiles to this very code."""
+    frame = sys._getframe(1)
+    seen: set[str] = set()
+    while frame is not None:
+        for value in (*frame.f_locals.values(), *frame.f_globals.values()):
+            if type(value) is str and f"def {code.co_name}" in value and value not in seen:
+                seen.add(value)
+                if (found := _compiles_to(value, code)) is not None:
+                    return found
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+def _compiles_to(text: str, code: CodeType) -> Source | None:
+    try:
+        module = ast.parse(text)
+        for flags in (0, __future__.annotations.compiler_flag):
+            whole = compile(text, code.co_filename, "exec", flags, dont_inherit=True)
+            if code in _codes(whole):
+                break
+        else:
+            return None
+    except (SyntaxError, ValueError):
+        return None
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
+            if first == code.co_firstlineno:
+                return Source(node.name, code.co_filename, 1, text, node)
+    return None
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _codes(inner)
 
 
 @lru_cache(maxsize=8)
