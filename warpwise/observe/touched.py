@@ -15,22 +15,27 @@ import numpy as np
 from .addresses import SECTOR
 
 #: Places in the vector of counts.
-REQUESTS, LANES, SECTORS, IDEAL, LINES, WORST, PER_BLOCK, WARPS = range(8)
-STAMP, STARTS = range(2)  # columns of the stamps
-STAMPS = 2**31 - 2**20  # one call takes fewer than 2**20
+REQUESTS, LANES, SECTORS, IDEAL, LINES, WORST, PER_BLOCK = range(7)
+KEY, STAMP, STARTS = range(3)  # columns of a table of what one warp wants
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # spreads keys over a table
 
 
 @numba.njit(cache=True, nogil=True)
-def access(
-    at: Any, mask: Any, itemsize: int, stamps: Any, line_stamps: Any, bits: Any, span: Any,
-    out: Any,
-) -> None:  # fmt: skip
+def _slot(table: Any, key: int, stamp: int, shift: int) -> int:
+    """Where a key is in a table, or is to be entered.  The rows of other stamps are free; a table
+    as small as a warp's wants stays in the cache, however large the array is."""
+    slot = np.int64(np.uint64(key) * GOLDEN >> np.uint64(shift))
+    while table[slot, STAMP] == stamp and table[slot, KEY] != key:
+        slot = (slot + 1) & (table.shape[0] - 1)
+    return slot
+
+
+@numba.njit(cache=True, nogil=True)
+def access(at: Any, mask: Any, itemsize: int, bits: Any, span: Any, out: Any) -> None:
     """Add up requests, lanes, sectors, ideal sectors and 128-byte lines of all blocks.
 
     at: (blocks or 1, threads) int64, element positions from a 256-byte aligned base.
     mask: (blocks or 1, threads) bool.
-    stamps: (sectors, 2) int32: for each sector the last warp that wanted it, and the bytes at which
-    its elements start; line_stamps: (lines,) int32, the last warp that wanted a line.
     bits: (blocks, words) int64, the sectors each block has touched; span: (blocks, 2) int64, the
     first and last of its words that are not zero.  out: int64, see the places above.
 
@@ -40,8 +45,13 @@ def access(
     rows, threads = at.shape
     mask_rows = mask.shape[0]
     blocks = bits.shape[0]
-    stamp = out[WARPS]
+    stamp = 0
     most = (itemsize + SECTOR - 2) // SECTOR + 1  # sectors of an element
+    size, shift_by = 128, 57  # a power of two, four times what a warp may want
+    while size < 128 * most:
+        size, shift_by = size * 2, shift_by - 1
+    sectors = np.zeros((size, 3), np.int64)  # STARTS: the bytes at which elements start
+    lines = np.zeros((size, 3), np.int64)
     listed = np.empty(threads * most, np.int64)  # the sectors of each warp, one after another
     ends = np.empty(threads // 32 + 1, np.int64)
     lines_at = np.empty(4, np.int64)  # lines, by where in a line the sectors start; -1 not known
@@ -78,15 +88,17 @@ def access(
                     start_byte = at[row, t] * itemsize
                     first = start_byte >> 5
                     last = (start_byte + itemsize - 1) >> 5
-                    for sector in range(first, last + 1):
-                        if stamps[sector, STAMP] != stamp:
-                            stamps[sector, STAMP] = stamp
-                            stamps[sector, STARTS] = 0
+                    home = 0
+                    for sector in range(last, first - 1, -1):
+                        home = _slot(sectors, sector, stamp, shift_by)
+                        if sectors[home, STAMP] != stamp:
+                            sectors[home, KEY], sectors[home, STAMP] = sector, stamp
+                            sectors[home, STARTS] = 0
                             listed[n] = sector
                             n += 1
                     bit = 1 << (start_byte & 31)
-                    if not stamps[first, STARTS] & bit:
-                        stamps[first, STARTS] |= bit
+                    if not sectors[home, STARTS] & bit:
+                        sectors[home, STARTS] |= bit
                         distinct += 1
                 ends[warp] = n
                 warp += 1
@@ -106,8 +118,9 @@ def access(
                 stamp += 1
                 while k < ends[w]:
                     line = (listed[k] + moved) >> 2
-                    if line_stamps[line] != stamp:
-                        line_stamps[line] = stamp
+                    home = _slot(lines, line, stamp, shift_by)
+                    if lines[home, STAMP] != stamp:
+                        lines[home, KEY], lines[home, STAMP] = line, stamp
                         lines_at[moved & 3] += 1
                     k += 1
         out[LINES] += lines_at[moved & 3]
@@ -121,7 +134,6 @@ def access(
             out[PER_BLOCK] += before != after
             low, high = min(low, word), max(high, word)
         span[block, 0], span[block, 1] = low, high
-    out[WARPS] = stamp
 
 
 @numba.njit(cache=True, nogil=True)
@@ -142,11 +154,9 @@ class Touched:
         self.per_block = 0
         self.root: Any = None  # keeps the id of a root that no argument holds
         self._seen: Any = np.zeros((nbytes // SECTOR + 2) // 64 + 1, np.int64)
-        self._stamps: Any = np.zeros((nbytes // SECTOR + 2, 2), np.int32)
-        self._line_stamps: Any = np.zeros(nbytes // 128 + 2, np.int32)
         self._bits: Any = np.zeros((0, self._seen.size), np.int64)
         self._span: Any = None
-        self._counts: Any = np.zeros(8, np.int64)
+        self._counts: Any = np.zeros(7, np.int64)
 
     @property
     def row_bytes(self) -> int:
@@ -160,19 +170,12 @@ class Touched:
     def access(self, at: Any, mask: Any, itemsize: int, blocks: int) -> Any:
         """Count one access of all blocks of the chunk; six counts, see `addresses`."""
         counts = self._counts
-        counts[:WARPS] = 0
-        if counts[WARPS] > STAMPS:
-            counts[WARPS] = 0
-            self._stamps.fill(0)
-            self._line_stamps.fill(0)
+        counts.fill(0)
         if self._bits.shape[0] != blocks:
             words = self._bits.shape[1]
             self._bits = np.zeros((blocks, words), np.int64)
             self._span = np.tile(np.array([words, -1]), (blocks, 1))
-        access(
-            at, mask, itemsize, self._stamps, self._line_stamps, self._bits, self._span,
-            counts,
-        )  # fmt: skip
+        access(at, mask, itemsize, self._bits, self._span, counts)
         self.per_block += int(counts[PER_BLOCK])
         return counts[:PER_BLOCK]
 
