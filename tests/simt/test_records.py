@@ -387,6 +387,35 @@ def test_device_arrays_of_records() -> None:
     np.testing.assert_array_equal(mapped["k"], range(4))
 
 
+def test_a_record_on_the_device() -> None:
+    """to_device of one record, as in Numba; the kernel changes it there."""
+    d = cuda.to_device(sample(POINT, 2)[1])
+    kernel("r.k = 77\nr['x'] += 1", "r")[1, 1](d)
+    back = d.copy_to_host()
+    assert (back["k"], back["x"]) == (77, sample(POINT, 2)[1]["x"] + 1)
+
+
+def test_local_and_shared_records_start_undefined() -> None:
+    """Each field for itself, in local memory, too."""
+    body = "r = cuda.local.array(2, FLOATS)\nr[1].x = 1\no[i] = r[1].x + r[1].w"
+    found = sanitize(kernel(body, "o")[1, 32], np.zeros(32))
+    assert [(f.kind, f.array) for f in found] == [("uninitialised", "r.w")]
+
+
+def test_records_in_shared_memory_conflict_as_their_bytes_lie() -> None:
+    """Fields 16 bytes apart use every fourth bank; fields 4 bytes apart use all."""
+    body = "s = cuda.shared.array(32, FLOATS)\ns[i].x = i\no[i] = s[i].x"
+    report = profile(kernel(body, "o")[1, 32], np.zeros(32))
+    assert (report.shared.requests, report.shared.wavefronts) == (2, 8)
+
+
+def test_atomics_on_fields_that_lie_askew() -> None:
+    """A GPU stops there."""
+    dtype = np.dtype([("h", np.float32, (2,)), ("k", np.uint8)])
+    with pytest.raises(MisalignedAddressError, match="an atomic operation on float32 at addresses"):
+        kernel("cuda.atomic.add(a[i].h, 0, 1)", "a")[1, 4](np.zeros(4, dtype))
+
+
 def test_atomics_on_fields() -> None:
     """Fields of arrays of records, and elements of array fields."""
     body = """

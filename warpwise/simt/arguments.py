@@ -116,6 +116,9 @@ def write_back(arguments: Sequence[Argument]) -> str:
 def bind(name: str, value: Any, wanted: Any = None) -> Argument:
     """Bind one argument of a launch; `wanted` is its type in an explicit signature."""
     if isinstance(value, DeviceNDArray):
+        if value.dtype.names and value.ndim == 0:  # a record on the device
+            record = typing.RecordType(typing.numba_type(value.dtype), 0)
+            return Argument(name, record, (value.reference(name), ()))
         array = ArrayType(typing.numba_type(value.dtype), value.ndim)
         return Argument(name, array, value.reference(name))
     if isinstance(value, ArgumentHint):

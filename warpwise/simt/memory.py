@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import atomics
+from .errors import MisalignedAddressError, at_line
 from .indices import BEYOND
 from .records import PiecesRef
 from .storage import fetch, put, where_in_buffer
@@ -211,6 +212,18 @@ def atomic(
             if old[1] is None
             else (np.where(arr.mask, old[0], old[1]))
         )
+    if isinstance(arr, PiecesRef):
+        place = run.program.sites[site]
+        raise MisalignedAddressError(
+            at_line(
+                place.function, place.line, place.line_text,
+                f"an atomic operation on {arr.dtype} at addresses that are no multiples of its "
+                "size",
+                "On a GPU this stops the kernel. Make the records with np.dtype([...], "
+                "align=True).",
+            ),
+            line=place.line, line_text=place.line_text,
+        )  # fmt: skip
     base, by_lane, m = position(run, arr, index, m, site)
     if m is False:
         return arr.root.buf.dtype.type(0)

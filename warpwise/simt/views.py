@@ -203,6 +203,8 @@ def retyped(arr: Any, dtype: Any, m: Mask, where: Where) -> Any:
         return SplitRef(
             arr.mask, *(retyped(part, dtype, m, where) for part in (arr.first, arr.second))
         )
+    if isinstance(arr, PiecesRef):
+        _fail(where, "an array at odd addresses cannot be viewed as another type")
     whole = arr.root.whole if isinstance(arr.root, Retyped) else arr.root
     old, new = arr.root.buf.dtype.itemsize, dtype.itemsize
     if whole.buf.nbytes % new:  # whole elements of the new type only
