@@ -10,7 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 
-LEAST = 512  # elements; below, np.where() has less overhead
+LEAST = 2048  # elements; below, np.where() has less overhead
 BITS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
