@@ -94,6 +94,8 @@ class Sanitizer(Quiet):
         blocks, threads = run.lanes
         self._epochs: Any = np.zeros(blocks, np.int64)
         self._warp_epochs: Any = np.zeros((blocks, -(-threads // 32)), np.int64)
+        self._everyone = np.ones((1, threads), np.bool_)
+        self._nothing = np.zeros((1, threads), np.int64)  # the bits of what is only read
         self._even = True  # all blocks have passed the same barriers
         if self._order is not None:
             self._order.begin_chunk(blocks, threads, run.first_block)
@@ -176,22 +178,23 @@ class Sanitizer(Quiet):
         self._arrays.setdefault(site, arr)
         self._units[site] = memory, area.unit
         blocks, threads = run.blocks_here, run.threads_per_block
-        bits = bits_of(arr.root.buf.dtype, value)
+        bits = self._nothing[:, :1] if value is None else bits_of(arr.root.buf.dtype, value)
         if run.width < threads:  # one warp runs
             at, m, bits = _whole(run, at, 0), _whole(run, m, False), _whole(run, bits, 0)
-        mask = np.broadcast_to(np.bool_(True) if m is True else m, (_height(m), threads))
-        bits = np.broadcast_to(bits, (_height(bits), threads))
         if arr.root.space == "shared":
-            alike = area.rows == 1 and max(_height(at), mask.shape[0]) == 1 and self._even
+            alike = area.rows == 1 and max(_height(at), _height(m)) == 1 and self._even
             if alike and self._order is None:
                 rows = 1  # every block does the same: look at one
                 bits = digest(bits)
             else:
                 area.expand(blocks, threads)
                 rows = blocks
-            positions, per_block = np.broadcast_to(at, (rows, threads)), rows > 1
+            per_block = rows > 1
         else:
-            positions, per_block, rows = np.broadcast_to(at, (blocks, threads)), False, blocks
+            rows, per_block = blocks, False
+        positions = _dense(at, rows, threads)
+        mask = self._everyone if m is True else _dense(m, _height(m), threads)
+        bits = self._nothing if value is None else _dense(bits, _height(bits), threads)
         weight = blocks if rows < blocks else 1
         warp_epochs = self._warp_epochs if self._order is None else self._order.times
         pieces = arr.root.buf.dtype.itemsize // area.unit  # of a type wider than the unit
@@ -199,7 +202,7 @@ class Sanitizer(Quiet):
             at_unit = positions if pieces == 1 else positions * pieces + piece
             self._pending[:1] = 0
             self._used = shadow.access(
-                area.shadow, area.atomics, area.values, area.init, np.ascontiguousarray(at_unit),
+                area.shadow, area.atomics, area.values, area.init, at_unit,
                 mask, bits, run.first_block, per_block, weight if piece == 0 else 0,
                 self._epochs[:rows], warp_epochs[:rows], site, writes, atomic, self._records,
                 self._used, self._pending,
@@ -346,6 +349,13 @@ def _whole(run: Run, value: Any, fill: Any) -> Any:
     whole = np.full((run.blocks_here, run.threads_per_block), fill, value.dtype)
     whole[:, run.first_thread : run.first_thread + run.width] = value
     return whole
+
+
+def _dense(value: Any, rows: int, threads: int) -> Any:
+    """The value as a whole array of its own layout, which the compiled loop is kept for."""
+    if value.shape == (rows, threads) and value.flags.carray:
+        return value
+    return np.array(np.broadcast_to(value, (rows, threads)), order="C")
 
 
 def _height(value: Any) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 # An access is four columns: thread + 1 (0 for none), block epoch, warp epoch, site.  The shadow of
 # an element has the last plain write and two reads; where atomics are, two of these beside it.
 EPOCH, WARP, PLACE = 1, 2, 3
-WRITER, READER = 0, 4
+WRITER, READER, SECOND = 0, 4, 8
 COLUMNS = 12
 LAST = 0
 ATOMIC_COLUMNS = 8
@@ -60,33 +60,36 @@ def note(
 
 
 @numba.njit(cache=True, nogil=True)
-def _level(
-    table: Any, i: int, at: int, thread: int, epoch: int, warp_epoch: int, threads: int, exact: bool
-) -> int:
-    """How far apart the access in columns `at` of row i is: 0 when something orders it before this
-    one, 1 in the same warp, 2 in another warp, 3 in another block.  exact: somebody else judges the
-    order within a warp."""
-    other = table[i, at] - 1
+def _apart(
+    other: int, other_epoch: int, other_warp: int, thread: int, epoch: int, warp_epoch: int,
+    threads: int, exact: bool,
+) -> int:  # fmt: skip
+    """How far apart another thread's access is: 0 when something orders it before this one, 1 in
+    the same warp, 2 in another warp, 3 in another block.  other: thread + 1, or 0 for none.
+    exact: somebody else judges the order within a warp.
+
+    It takes numbers alone: passing an array costs more than all of this.
+    """
+    other -= 1
     if other < 0 or other == thread:
         return 0
     first = thread - thread % threads
     if other < first or other >= first + threads:
         return 3  # nothing orders two blocks of a launch
-    if table[i, at + EPOCH] != epoch:
+    if other_epoch != epoch:
         return 0
     if (other - first) // 32 == (thread - first) // 32:
-        return 1 if exact or table[i, at + WARP] == warp_epoch else 0
+        return 1 if exact or other_warp == warp_epoch else 0
     return 2
 
 
 @numba.njit(cache=True, nogil=True)
-def _enter(
-    table: Any, i: int, at: int, thread: int, epoch: int, warp_epoch: int, site: int
-) -> None:
-    table[i, at] = thread + 1
-    table[i, at + EPOCH] = epoch
-    table[i, at + WARP] = warp_epoch
-    table[i, at + PLACE] = site
+def _level(
+    table: Any, i: int, at: int, thread: int, epoch: int, warp_epoch: int, threads: int, exact: bool
+) -> int:
+    """How far apart the access in columns `at` of row i is."""
+    return _apart(table[i, at], table[i, at + EPOCH], table[i, at + WARP], thread, epoch,
+                  warp_epoch, threads, exact)  # fmt: skip
 
 
 @numba.njit(cache=True, nogil=True)
@@ -101,7 +104,10 @@ def _enter_second(
         if last >= _level(table, i, at + 4, thread, epoch, warp_epoch, threads, exact):
             for k in range(4):
                 table[i, at + 4 + k] = table[i, at + k]
-    _enter(table, i, at, thread, epoch, warp_epoch, site)
+    table[i, at] = thread + 1
+    table[i, at + EPOCH] = epoch
+    table[i, at + WARP] = warp_epoch
+    table[i, at + PLACE] = site
 
 
 @numba.njit(cache=True, nogil=True)
@@ -163,9 +169,6 @@ def access(
     mixed = atomics.shape[1] > 0
     for row in range(rows):
         own = row if per_block else 0
-        block = shadow[own]
-        ready = init[own]
-        written = values[own]
         m = row if mask.shape[0] > 1 else 0
         b = row if bits.shape[0] > 1 else 0
         epoch = epochs[row]
@@ -175,34 +178,57 @@ def access(
             i = at[row, t]
             thread = (first_block + row) * threads + t
             warp_epoch = warp_epochs[row, t if exact else t // 32]
-            if ready[i] == 0:
+            if init[own, i] == 0:
                 if atomic or not writes:
                     used = note(records, used, UNINITIALISED, site, site, 0, False, thread, -1,
                                 i, weight)  # fmt: skip
-                ready[i] = 1  # once per element
-            if block[i, WRITER] > 0:
-                level = _level(block, i, WRITER, thread, epoch, warp_epoch, threads, exact)
+                init[own, i] = 1  # once per element
+            if shadow[own, i, WRITER] > 0:
+                level = _apart(
+                    shadow[own, i, WRITER], shadow[own, i, EPOCH], shadow[own, i, WARP], thread,
+                    epoch, warp_epoch, threads, exact,
+                )  # fmt: skip
                 if level:
-                    same = writes and not atomic and written[i] == bits[b, t]
-                    used = _hazard(records, used, pending, WAW if writes else RAW, site, block, i,
-                                   WRITER, level, same, thread, weight)  # fmt: skip
+                    same = writes and not atomic and values[own, i] == bits[b, t]
+                    used = _hazard(records, used, pending, WAW if writes else RAW, site,
+                                   shadow[own], i, WRITER, level, same, thread,
+                                   weight)  # fmt: skip
             if mixed and not atomic and atomics[own, i, LAST] > 0:
                 used = _hazard_of_two(
                     records, used, pending, WAW if writes else RAW, site, atomics[own], i, LAST,
                     thread, epoch, warp_epoch, threads, weight,
                 )  # fmt: skip
-            if not writes:
-                _enter_second(block, i, READER, thread, epoch, warp_epoch, site, threads, exact)
+            last = second = 0
+            if shadow[own, i, READER] > 0:
+                last = _apart(
+                    shadow[own, i, READER], shadow[own, i, READER + EPOCH],
+                    shadow[own, i, READER + WARP], thread, epoch, warp_epoch, threads, exact,
+                )  # fmt: skip
+                second = _apart(
+                    shadow[own, i, SECOND], shadow[own, i, SECOND + EPOCH],
+                    shadow[own, i, SECOND + WARP], thread, epoch, warp_epoch, threads, exact,
+                )  # fmt: skip
+            if not writes:  # as in _enter_second
+                if last >= second and shadow[own, i, READER] != thread + 1:
+                    for k in range(4):
+                        shadow[own, i, SECOND + k] = shadow[own, i, READER + k]
+                shadow[own, i, READER] = thread + 1
+                shadow[own, i, READER + EPOCH] = epoch
+                shadow[own, i, READER + WARP] = warp_epoch
+                shadow[own, i, READER + PLACE] = site
                 continue
-            if block[i, READER] > 0:
-                used = _hazard_of_two(records, used, pending, WAR, site, block, i, READER, thread,
-                                      epoch, warp_epoch, threads, weight)  # fmt: skip
+            if last + second:
+                used = _hazard_of_two(records, used, pending, WAR, site, shadow[own], i, READER,
+                                      thread, epoch, warp_epoch, threads, weight)  # fmt: skip
             if atomic:
                 _enter_second(atomics[own], i, LAST, thread, epoch, warp_epoch, site, threads,
                               exact)  # fmt: skip
             else:
-                _enter(block, i, WRITER, thread, epoch, warp_epoch, site)
-                written[i] = bits[b, t]
+                shadow[own, i, WRITER] = thread + 1
+                shadow[own, i, EPOCH] = epoch
+                shadow[own, i, WARP] = warp_epoch
+                shadow[own, i, PLACE] = site
+                values[own, i] = bits[b, t]
     return used
 
 
