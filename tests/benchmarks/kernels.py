@@ -16,7 +16,9 @@ from numba import cuda, float32, int32
 
 Launch = tuple[Any, Any, Any, tuple[Any, ...]]
 TILE = 16
+PADDED = TILE + 1
 BLOCK = 256
+WARPS = BLOCK // 32
 
 
 def saxpy(n: int) -> Launch:
@@ -84,7 +86,7 @@ def gemm_tiled(n: int) -> Launch:
 def transpose(n: int) -> Launch:
     @cuda.jit
     def transpose(out, a):
-        tile = cuda.shared.array((TILE, TILE + 1), float32)
+        tile = cuda.shared.array((TILE, PADDED), float32)
         tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
         x, y = cuda.grid(2)
         if y < a.shape[0] and x < a.shape[1]:
@@ -134,7 +136,7 @@ def reduce_tree(n: int) -> Launch:
 def reduce_shuffle(n: int) -> Launch:
     @cuda.jit
     def reduce(sums, x):
-        part = cuda.shared.array(BLOCK // 32, float32)
+        part = cuda.shared.array(WARPS, float32)
         t = cuda.threadIdx.x
         i = cuda.grid(1)
         value = x[i] if i < x.size else float32(0)

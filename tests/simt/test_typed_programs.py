@@ -64,16 +64,22 @@ def _ours(body: str) -> dict[str, set[str]]:
     return found
 
 
-def _compilers(body: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
-    """The same from the front end of the real compiler, told that there is a GPU."""
-    from numba import cuda
+def pretend_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the compiler ask for a GPU's compute capability where there is none."""
     from numba.cuda import api, dispatcher
-    from numba.cuda.compiler import compile_cuda
 
     device = type("Device", (), {"compute_capability": (8, 0)})
     for module in (api, dispatcher):
         if hasattr(module, "get_current_device"):
             monkeypatch.setattr(module, "get_current_device", lambda: device)
+
+
+def _compilers(body: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
+    """The same from the front end of the real compiler, told that there is a GPU."""
+    from numba import cuda
+    from numba.cuda.compiler import compile_cuda
+
+    pretend_gpu(monkeypatch)
     arguments = []
     for text in PARAMETERS.values():
         kind = getattr(types, text.removesuffix("[]"))

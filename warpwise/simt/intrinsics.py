@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba.core import types
 
-from . import typed, typing, vectors
+from . import literals, typed, typing, vectors
 from .errors import LaunchError, TypingError, UnsupportedError
 from .program import Val, describe
 from .refusals import alternative
@@ -164,6 +164,15 @@ def _shape(fl: Expressions, node: ast.Call, name: str, shape: Val) -> tuple[int,
         if int(item.const) < 0:
             fl.fail(TypingError, node, f"a size of cuda.{name} is negative: {int(item.const)}")
         sizes.append(int(item.const))
+    written = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "shape")]
+    computed = literals.computed_part(fl, written[0])
+    if computed is not None:
+        text = ast.unparse(computed)
+        fl.fail(
+            TypingError, node,
+            f"the compiler does not take {text} as a constant in the shape of cuda.{name}",
+            f"Compute it outside the kernel, SIZE = {text}, and write SIZE here.",
+        )  # fmt: skip
     return tuple(sizes)
 
 
