@@ -370,6 +370,56 @@ def test_a_device_function_may_raise() -> None:
     assert "10 of 40 threads raised AssertionError('large')" in refusal(k, 0, 1)
 
 
+def test_match_and_global() -> None:
+    """match against numbers is a chain of if; a global can be read, not changed."""
+
+    @cuda.jit
+    def k(out):
+        global THREADS  # noqa: PLW0602
+        i = cuda.grid(1)
+        match i % 7:
+            case 0:
+                out[i] = 10
+            case 1 | 2 if i > 10:
+                out[i] = 20
+            case 3:
+                return
+            case _:
+                out[i] = 30
+        out[i] += THREADS
+
+    want = [
+        0
+        if i % 7 == 3
+        else THREADS + (10 if i % 7 == 0 else 20 if i % 7 in (1, 2) and i > 10 else 30)
+        for i in range(THREADS)
+    ]
+    assert launch(k).tolist() == want
+
+    @cuda.jit
+    def captures(out):
+        match out.size:
+            case n:
+                out[0] = n
+
+    @cuda.jit
+    def changes(out):
+        global I  # noqa: E741, PLW0603
+        I = 3  # noqa: E741
+
+    @cuda.jit
+    def two(out):
+        if out[0] > 0:
+            f = lambda x: x  # noqa: E731
+        else:
+            f = lambda x: 2  # noqa: E731
+        out[0] = f(1)
+
+    assert "this pattern of a match cannot be used in a kernel" in refusal(captures)
+    assert "a kernel cannot change the global I" in refusal(changes)
+    assert "f stands for different things on two paths" in refusal(two)
+
+
 def test_errors_of_the_wrong_kind_of_function() -> None:
     """Plain Python functions and decorated inner functions are refused with what to do."""
 

@@ -854,6 +854,9 @@ class Expressions:
         if isinstance(value.const, enum.EnumMeta):
             name = structures.field_name(self, node.slice)
             return named.member_called(self, node, value.const, name)
+        if isinstance(value.const, iterators.Items):
+            self.fail(UnsupportedError, node, f"{ast.unparse(node.value)} cannot be indexed",
+                      "Loop over it.")  # fmt: skip
         if value.static:
             self.fail(
                 UnsupportedError, node,

@@ -135,7 +135,7 @@ def may_leave(statement: ast.stmt) -> bool:
         return any(has(statement, kind) for kind in FUNCTION_EXITS)
     if isinstance(statement, ast.Assert):
         return True
-    return isinstance(statement, ast.If) and may_leave_body(statement)
+    return isinstance(statement, (ast.If, ast.Match)) and may_leave_body(statement)
 
 
 def may_leave_body(node: ast.AST) -> bool:

@@ -277,6 +277,7 @@ def functions_in(text: str, filename: str = "<text>") -> tuple[ast.Module, dict[
     """All functions of a text, by name, the last definition of each; nothing is run."""
     try:
         module = ast.parse(text)
+        compile(text, filename, "exec", dont_inherit=True)  # runs nothing; finds a lone `break`
     except (SyntaxError, ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         where = f" in line {line}" if line else ""

@@ -265,7 +265,7 @@ class Function(Expressions):
                 self.depth = depth
                 self.local.pop()
                 return None
-            if isinstance(statement, (ast.If, ast.For, ast.While, ast.Assert)):
+            if isinstance(statement, (ast.If, ast.For, ast.While, ast.Assert, ast.Match)):
                 self.segment = None
             if at + 1 < len(body) and may_leave(statement):
                 # Back to the suite's own depth: a long row of guards does not nest.
@@ -691,6 +691,12 @@ class Function(Expressions):
 
     def _no_common_type(self, name: str, a: Type, b: Type, node: ast.AST) -> None:
         if read_after(self.source.tree, node, name):
+            if a is STATIC and b is STATIC:
+                self.fail(
+                    TypingError, node, f"{name} stands for different things on two paths",
+                    "A function or type has to be known when the kernel is compiled: use it inside "
+                    "the branches.",
+                )  # fmt: skip
             self.fail(
                 TypingError, node,
                 f"{name} is {describe(a)} on one path and {describe(b)} on another",
@@ -762,6 +768,41 @@ class Function(Expressions):
         if may_leave(node):
             self.emit(f"{self.mask} = both({yes}, {no})")
         return True
+
+    def do_Match(self, node: ast.Match) -> bool:
+        """match of a number against values, as a chain of if."""
+        subject = ast.Name(f"match__{node.lineno}_{node.col_offset}", ast.Load())
+        self.assign_name(subject.id, self.expression(node.subject), node)
+        chain: list[ast.stmt] = []
+        for case in reversed(node.cases):
+            test = self._pattern(case.pattern, subject)
+            if case.guard is not None:
+                test = ast.BoolOp(ast.And(), [test, case.guard])
+            chain = [ast.If(test, case.body, chain)]
+        for made in ast.walk(chain[0]):
+            if not hasattr(made, "lineno"):
+                ast.copy_location(made, node)
+        return self.do_If(chain[0])  # type: ignore[arg-type]
+
+    def _pattern(self, pattern: ast.pattern, subject: ast.expr) -> ast.expr:
+        """The condition that a pattern stands for."""
+        if isinstance(pattern, ast.MatchValue):
+            return ast.Compare(subject, [ast.Eq()], [pattern.value])
+        if isinstance(pattern, ast.MatchOr):
+            return ast.BoolOp(ast.Or(), [self._pattern(p, subject) for p in pattern.patterns])
+        if isinstance(pattern, ast.MatchAs) and pattern.name is None:
+            return ast.Constant(True)
+        self.fail(
+            UnsupportedError, pattern, "this pattern of a match cannot be used in a kernel",
+            "Patterns are numbers, several of them with |, and _ for the rest. Use if and elif.",
+        )  # fmt: skip
+
+    def do_Global(self, node: ast.Global) -> None:
+        """`global x` says nothing new about a name that is read only."""
+        for name in node.names:
+            if name in self.assigned:
+                self.fail(UnsupportedError, node, f"a kernel cannot change the global {name}",
+                          "Store into an array that is passed as an argument.")  # fmt: skip
 
     def loop(
         self, node: ast.While | ast.For, mask: str, test: Callable[[], None]
@@ -1061,8 +1102,6 @@ _STATEMENTS = {
     "ClassDef": ("a class", ""),
     "Import": ("import", "Import at the top of the file."),
     "ImportFrom": ("import", "Import at the top of the file."),
-    "Global": ("global", "Pass the value as an argument."),
     "Nonlocal": ("nonlocal", "Pass the value as an argument."),
     "Delete": ("del", ""),
-    "Match": ("match", "Use if and elif."),
 }  # fmt: skip
