@@ -64,7 +64,7 @@ def bits_of(dtype: Any, value: Any) -> Any:
     if dtype.kind == "c":
         value = value.real + 31 * value.imag
     if value.dtype.kind == "f":
-        value = value.astype(np.float64).view(np.int64)
+        value = value.view(f"i{value.dtype.itemsize}")
     return np.atleast_2d(value.astype(np.int64))
 
 

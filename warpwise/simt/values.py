@@ -109,18 +109,17 @@ def split(m: Mask, condition: Value) -> tuple[Mask, Mask]:
     if condition.ndim == 0:
         return (m, False) if condition else (False, m)
     if m is True:
-        if condition.all():
+        holds = np.count_nonzero(condition)
+        if holds == condition.size:
             return True, False
-        if not condition.any():
-            return False, True
-        return condition, ~condition
+        return (condition, ~condition) if holds else (False, True)
     yes = m & condition
-    if not yes.any():
+    holds = np.count_nonzero(yes)
+    if not holds:
         return False, m
-    no = m & ~condition
-    if not no.any():
+    if holds * m.size == np.count_nonzero(m) * yes.size:  # sizes differ where m is broadcast
         return m, False
-    return yes, no
+    return yes, m ^ yes
 
 
 def both(a: Mask, b: Mask) -> Mask:
