@@ -338,17 +338,17 @@ def reference(root: Root, view: Any, name: str) -> ArrayRef:
 
 def extents(shape: Any) -> tuple[int, ...]:
     """The shape of an array as a tuple; TypeError for what is no integer."""
-    parts = shape if isinstance(shape, (tuple, list, np.ndarray)) else (shape,)
-    if np.ndim(parts) == 0:
-        parts = (parts.item(),) if isinstance(parts, np.ndarray) else parts
+    if isinstance(shape, np.ndarray):
+        shape = tuple(shape.reshape(-1).tolist())
+    parts = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     for n in parts:
         if isinstance(n, (bool, np.bool_)) or not hasattr(n, "__index__"):
             raise TypeError(
                 f"a shape is made of integers, got {n!r}"
-                + (". A division with / gives a float: use //." if np.ndim(n) == 0 else "")
+                + (". A division with / gives a float: use //." if isinstance(n, float) else "")
             )
         if n < 0:
-            raise ValueError(f"a shape has no negative sizes, got {tuple(parts)}")
+            raise ValueError(f"a shape has no negative sizes, got {parts}")
     return tuple(int(n) for n in parts)
 
 
