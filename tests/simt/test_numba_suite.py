@@ -20,7 +20,7 @@ ALL = [] if LEFT_OUT else numba_suite.modules()
 FAST = ("cudapy.test_warp_ops", "cudapy.test_sync", "cudapy.test_ssa")
 
 #: (outcome, file) -> kernels.  What the simulator is known to do wrongly with Numba's kernels.
-FAULTS = {}
+FAULTS: dict[tuple[str, str], int] = {}
 
 
 def _assert_as_in_the_table(module: str) -> None:

@@ -6,6 +6,7 @@ is the host's: mapped and managed arrays are NumPy arrays that kernels use in pl
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -239,6 +240,7 @@ def from_cuda_array_interface(desc: Any, owner: Any = None, sync: bool = True) -
             "GPU library needs a GPU. Bring it to the host, and use cuda.to_device."
         )
     stream: Any = external_stream(desc["stream"]) if desc.get("stream") else 0
-    if stream and sync:
+    config = sys.modules.get("numba.cuda.core.config")
+    if stream and sync and getattr(config, "CUDA_ARRAY_INTERFACE_SYNC", True):
         stream.synchronize()
     return DeviceNDArray(shape, strides, dtype, stream, found)

@@ -27,6 +27,8 @@ def install() -> None:
     for owner in (cuda.cudadrv.devicearray, getattr(cuda, "devicearray", None)):
         if owner is not None:
             places.append((owner, "DeviceNDArray", api.DeviceNDArray))
+    for name in ("Stream", "Event"):
+        places.append((cuda.cudadrv.driver, name, getattr(api, name)))
     for owner, name, value in places + ufuncs.replacements() + native.replacements():
         _saved.append((owner, name, getattr(owner, name, _ABSENT)))
         setattr(owner, name, value)
