@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from warpwise.observe import Report, metrics, profile
+from warpwise.observe import Report, addresses, metrics, profile, touched, warps
 from warpwise.simt import Kernel
 
 HEADER = "from numba import cuda, float32, float64\n"
@@ -143,12 +143,12 @@ def test_constant_memory_serves_one_address_at_a_time() -> None:
     """A global array is constant memory: broadcast is free, distinct addresses queue."""
     text = "@cuda.jit\ndef k(out):\n    t = cuda.grid(1)\n    out[t] = TABLE[{}]\n"
     table = np.zeros(128, np.float32)
-    for index, addresses in (("3", 1), ("t", 32), ("t // 8", 4)):
+    for index, distinct in (("3", 1), ("t", 32), ("t // 8", 4)):
         report = of(
             text.format(index), 2, 64, np.zeros(128, np.float32), TABLE=table[:64].repeat(2)
         )
         got = report.const_loads
-        assert (got.requests, got.addresses, got.worst) == (4, 4 * addresses, addresses)
+        assert (got.requests, got.addresses, got.worst) == (4, 4 * distinct, distinct)
         assert report.loads.requests == 0
         assert "TABLE" not in report.unique_sectors
     report = of(text.format("t"), 2, 64, np.zeros(128, np.float32), TABLE=table)
@@ -180,6 +180,37 @@ def test_plain_data() -> None:
     half = next(row for row in table if row["text"].strip() == "w = v * float32(0.5)")
     assert (half["function"], half["float32_operations"]) == ("half", 64)
     assert all(isinstance(value, (str, int, float)) for row in table for value in row.values())
+
+
+def test_warming_compiles_all_that_a_profile_runs() -> None:
+    """After warm(), no kernel makes the loops compile for another kind of array."""
+    text = """
+@cuda.jit
+def k(out, x, h):
+    s = cuda.shared.array(64, float32)
+    a = cuda.local.array(4, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    if i < out.size - 1:
+        s[t] = x[i]
+        a[t % 4] = TABLE[t % 4]
+        s[(t * 2) % 64] += a[0]
+        cuda.atomic.add(h, t % 3, 1)
+        cuda.atomic.add(s, t % 3, 1)
+    cuda.syncthreads()
+    s[t] = 1
+    a[1] = TABLE[1]
+    cuda.atomic.add(h, 0, 1)
+    out[i] = s[63 - t]
+"""
+    modules = (addresses, touched, warps)
+    for module in modules:
+        module.warm()
+    loops = [f for module in modules for f in vars(module).values() if hasattr(f, "signatures")]
+    before = [list(loop.signatures) for loop in loops]
+    out = np.zeros(128, np.float32)
+    of(text, 2, 64, out, out.copy(), np.zeros(4, np.int32), TABLE=np.zeros(4, np.float32))
+    assert [list(loop.signatures) for loop in loops] == before
 
 
 class _Tags(HTMLParser):

@@ -272,5 +272,5 @@ def bank_queues(at: Any, mask: Any, itemsize: int, out: Any) -> None:
 def warm() -> None:
     """Compile the loops, so that the first profile starts fast."""
     at, mask, out = np.zeros((1, 32), np.int64), np.ones((1, 32), bool), np.zeros(6, np.int64)
-    for count in (collisions, wavefronts, local_sectors, bank_queues):
+    for count in (collisions, wavefronts, local_sectors, bank_queues, constants):
         count(at, mask, 4, out)

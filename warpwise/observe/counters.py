@@ -263,10 +263,20 @@ def describe(at: Any, mask: Any, itemsize: int, array: str, space: str) -> str:
 def _rows(run: Run, at: Value, m: Mask) -> tuple[Any, Any, int]:
     """Positions (rows, threads), mask (rows or 1, threads), blocks for which a row counts."""
     blocks, threads = run.lanes
-    mask = np.broadcast_to(np.bool_(True) if m is True else m, (_height(m), threads))
+    mask = _whole(np.bool_(True) if m is True else m, (_height(m), threads))
     if _height(at) == 1 and mask.shape[0] == 1:
-        return np.ascontiguousarray(np.broadcast_to(at, (1, threads))), mask, blocks
-    return np.ascontiguousarray(np.broadcast_to(at, (blocks, threads))), mask, 1
+        return _whole(at, (1, threads)), mask, blocks
+    return _whole(at, (blocks, threads)), mask, 1
+
+
+def _whole(value: Value, shape: tuple[int, int]) -> Any:
+    """The value as an array of this shape, contiguous and writable: one kind of array, so that the
+    compiled loops are compiled once."""
+    if value.shape == shape and value.flags.c_contiguous and value.flags.writeable:
+        return value
+    whole = np.empty(shape, value.dtype)
+    whole[...] = value
+    return whole
 
 
 def _height(value: Any) -> int:

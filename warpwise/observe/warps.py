@@ -42,7 +42,7 @@ def population(run: Run, m: Mask) -> Population:
     if m is True:
         return Population(m, blocks * threads, blocks * -(-threads // 32), True)
     rows = m.shape[0] if m.ndim == 2 else 1
-    mask = np.broadcast_to(m, (rows, threads))
+    mask = m if m.shape == (rows, threads) else np.broadcast_to(m, (rows, threads))
     table = np.empty((rows, -(-threads // 32)), np.bool_)
     _any_lane(mask, table)
     times = blocks if rows == 1 else 1
