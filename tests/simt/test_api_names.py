@@ -56,7 +56,7 @@ def test_refusals_name_what_exists() -> None:
     assert set(ALTERNATIVES) <= set(NAMES)
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if alternative(n) and n != "libdevice"])
+@pytest.mark.parametrize("name", [n for n in NAMES if alternative(n)])
 def test_a_refused_name_is_refused_in_a_kernel_too(name: str) -> None:
     """The same words, with the line."""
     text = f"@cuda.jit\ndef k(out):\n    v = cuda.{name}(out, 0)\n    out[0] = 1\n"
@@ -64,14 +64,6 @@ def test_a_refused_name_is_refused_in_a_kernel_too(name: str) -> None:
         Kernel.from_source(text, "k")[1, 1](np.zeros(3))
     assert f"cuda.{name} is not in the simulator\n  line 3:" in str(error.value)
     assert alternative(name)[1:] in str(error.value)
-
-
-def test_device_names_without_a_lowering_are_refused_with_an_alternative() -> None:
-    """What the front end knows by name it can run, or says what to use."""
-    text = "@cuda.jit\ndef k(out):\n    out[0] = cuda.libdevice.sinf(out[0])\n"
-    with pytest.raises(SimtError) as error:
-        Kernel.from_source(text, "k")[1, 1](np.zeros(3))
-    assert "Use the functions of math, which compile to the same code." in str(error.value)
 
 
 def test_a_misspelt_name() -> None:

@@ -746,12 +746,6 @@ class Expressions:
             try:
                 return self.of_symbol(getattr(owner, node.attr))
             except AttributeError as error:
-                if instead := alternative(owner.name):
-                    self.fail(
-                        UnsupportedError, node,
-                        f"cuda.{owner.name}.{node.attr} is not in the simulator",
-                        instead[0].upper() + instead[1:] + ".",
-                    )  # fmt: skip
                 self.fail(TypingError, node, str(error))
         if isinstance(owner, (ModuleType, type)):
             if is_cuda_module(owner):

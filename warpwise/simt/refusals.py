@@ -36,7 +36,6 @@ ALTERNATIVES = {
     "alias": "it is a name of Numba's own build",
     "literal_unroll": "write the loop out, or loop over an array",
     "prepare_shape_strides_dtype": "it is Numba's own helper: cuda.device_array takes all of these",
-    "libdevice": "use the functions of math, which compile to the same code",
 }  # fmt: skip
 
 
