@@ -11,8 +11,8 @@ consistency model; the acquiring fence is not asked for, as CUDA's own samples l
 
 Glossary
     time      of a thread: its fences, atomic operations and meetings of its warp so far
-    clock     what a thread knows of others: accesses of thread t before times[t], of block b before
-              its barrier number epochs[b]
+    clock     what a thread knows of others, by block: what the whole block did before one of its
+              barriers, the epoch, and what each of its threads did before a time
 """
 
 from __future__ import annotations
@@ -22,23 +22,28 @@ from typing import Any
 
 import numpy as np
 
+Known = tuple[int, Any]  # of a block: (epoch, times of its threads or None)
+
 
 @dataclass(frozen=True, eq=False)
 class Clock:
-    """Immutable and shared."""
+    """By block; immutable and shared."""
 
-    epochs: dict[int, int]
-    times: dict[int, int]
-
-
-NOTHING = Clock({}, {})
+    blocks: dict[int, Known]
 
 
-def _larger(a: dict[int, int], b: dict[int, int]) -> dict[int, int]:
-    if len(a) < len(b):
-        a, b = b, a
-    news = {k: v for k, v in b.items() if v > a.get(k, 0)}
-    return {**a, **news} if news else a
+NOTHING = Clock({})
+
+
+def _later(a: Known, b: Known) -> Known:
+    """What both say of one block; one of the two when that is all."""
+    if a is b or (a[1] is b[1] and a[0] >= b[0]):
+        return a
+    if a[1] is None or b[1] is None:
+        times = b[1] if a[1] is None else a[1]
+    else:
+        times = np.maximum(a[1], b[1])
+    return max(a[0], b[0]), times
 
 
 def join(a: Clock, b: Clock) -> Clock:
@@ -47,11 +52,14 @@ def join(a: Clock, b: Clock) -> Clock:
         return a
     if a is NOTHING:
         return b
-    epochs, times = _larger(a.epochs, b.epochs), _larger(a.times, b.times)
-    for known in (a, b):
-        if known.epochs is epochs and known.times is times:
-            return known
-    return Clock(epochs, times)
+    large, small = (a, b) if len(a.blocks) >= len(b.blocks) else (b, a)
+    news = {}
+    for block, known in small.blocks.items():
+        before = large.blocks.get(block)
+        now = known if before is None else _later(before, known)
+        if now is not before:
+            news[block] = now
+    return Clock({**large.blocks, **news}) if news else large
 
 
 @dataclass
@@ -105,11 +113,16 @@ class Order:
     def _thread(self, row: int, t: int) -> int:
         return int((self.first + row) * self.threads + t)
 
+    def _own(self, row: int, epoch: int, lanes: Any, times: Any) -> Clock:
+        """What these lanes of a row did before these times, and their block before an epoch."""
+        of_block = np.zeros(self.threads, np.int64)
+        of_block[lanes] = times
+        return Clock({self.first + row: (int(epoch), of_block)})
+
     def _at_fence(self, fences: _Fences, row: int, t: int) -> Clock:
         clock: Clock = fences.clock[row, t]
         if fences.time[row, t]:
-            mine = {self._thread(row, t): int(fences.time[row, t])}
-            clock = join(clock, Clock({self.first + row: int(fences.epoch[row, t])}, mine))
+            return join(clock, self._own(row, fences.epoch[row, t], t, fences.time[row, t]))
         return clock
 
     def atomic(
@@ -132,51 +145,49 @@ class Order:
             near = self._at_fence(self._block, row, t)
             if near is not NOTHING:
                 cell.block[block] = join(cell.block.get(block, NOTHING), near)
-            now = Clock({block: int(epochs[row])}, {self._thread(row, t): int(self.times[row, t])})
+            now = self._own(row, epochs[row], t, self.times[row, t])
             cell.unfenced = join(join(cell.unfenced, self.unfenced[row, t]), now)
 
     def meet(self, row: int, lanes: Any) -> None:
         """The lanes of a row meet (syncwarp): each knows what any of them knew and did."""
         self.times[row, lanes] += 1
-        did = {self._thread(row, t): int(self.times[row, t]) for t in lanes.tolist()}
+        did = self._own(row, 0, lanes, self.times[row, lanes])
         for clocks in (self.known, self.unfenced):
-            clocks[row, lanes] = join(_together(clocks[row, lanes]), Clock({}, did))
+            clocks[row, lanes] = join(_together(clocks[row, lanes]), did)
         self._share_fences(row, lanes)
 
     def barrier(self, rows: Any) -> None:
         """All threads of these rows meet; what they did themselves is counted in epochs."""
         for row in rows.tolist():
-            lanes = np.arange(self.threads)
-            own = self._thread(row, 0)
             for clocks in (self.known, self.unfenced):
                 clock = _together(clocks[row])
-                if clock.times:
-                    others = {
-                        t: v for t, v in clock.times.items() if not own <= t < own + self.threads
-                    }
-                    clock = Clock(clock.epochs, others) if clock.epochs or others else NOTHING
+                if self.first + row in clock.blocks:
+                    others = {b: v for b, v in clock.blocks.items() if b != self.first + row}
+                    clock = Clock(others) if others else NOTHING
                 clocks[row] = clock
-            self._share_fences(row, lanes)
+            self._share_fences(row, np.arange(self.threads))
 
     def _share_fences(self, row: int, lanes: Any) -> None:
         """Whoever meets a thread after its fence may set the flag in its place."""
         for fences in (self._device, self._block):
-            if fences.time[row, lanes].any():
-                fences.clock[row, lanes] = _together(
-                    [self._at_fence(fences, row, t) for t in lanes.tolist()]
-                )
+            clock = _together(fences.clock[row, lanes])
+            times, epochs = fences.time[row, lanes], fences.epoch[row, lanes]
+            if times.any():
+                epoch = epochs[times > 0].max()
+                clock = join(clock, self._own(row, epoch, lanes, times))
                 fences.time[row, lanes] = 0
-            else:
-                fences.clock[row, lanes] = _together(fences.clock[row, lanes])
+            fences.clock[row, lanes] = clock
 
     def ordered(self, thread: int, other: int, epoch: int, time: int, fenced: bool = True) -> bool:
         """Whether an access of `other`, in its epoch and at its time, comes before what `thread`
         does now.  fenced=False: if no fence were needed."""
         row, t = divmod(thread, self.threads)
         clock: Clock = (self.known if fenced else self.unfenced)[row - self.first, t]
-        return (
-            clock.times.get(other, 0) > time or clock.epochs.get(other // self.threads, 0) > epoch
-        )
+        block, of_other = divmod(other, self.threads)
+        known = clock.blocks.get(block)
+        if known is None:
+            return False
+        return bool(known[0] > epoch or (known[1] is not None and known[1][of_other] > time))
 
     def why(self, thread: int, other: int, epoch: int, time: int) -> str:
         """What is missing for an access of `other` to come before what `thread` does: "fence",
@@ -188,8 +199,7 @@ class Order:
         clock: Clock = self.unfenced[divmod(thread - self.first * self.threads, self.threads)]
         if thread // self.threads == block:
             return ""
-        mates = any(known // self.threads == block for known in clock.times)
-        if mates and clock.epochs.get(block, -1) == epoch:
+        if clock.blocks.get(block, (-1, None))[0] == epoch:
             return "release"
         first = thread - thread % self.threads
         if any(self.ordered(first + t, other, epoch, time, False) for t in range(self.threads)):

@@ -208,20 +208,19 @@ class Sanitizer(Quiet):
                 self._used, self._pending,
             )  # fmt: skip
             if self._order is not None:
-                for hazard in self._pending[1 : 1 + self._pending[0, 0]]:
+                for hazard in self._pending[1 : 1 + self._pending[0, 0]].tolist():
                     self._judge(self._order, hazard)
 
-    def _judge(self, order: Order, hazard: Any) -> None:
+    def _judge(self, order: Order, hazard: list[int]) -> None:
         """Note a hazard that no flag and no meeting of the warp orders."""
-        thread, other = int(hazard[shadow.THREAD]), int(hazard[shadow.OTHER_THREAD])
-        epoch, time = (int(v) for v in hazard[shadow.RECORD :])
+        thread, other = hazard[shadow.THREAD], hazard[shadow.OTHER_THREAD]
+        epoch, time = hazard[shadow.RECORD :]
         if order.ordered(thread, other, epoch, time):
             return
         before = self._used
         self._used = shadow.note(
-            self._records, before, *hazard[[shadow.KIND, shadow.SITE, shadow.OTHER]],
-            int(hazard[shadow.LEVEL]), bool(hazard[shadow.SAME_VALUE]), thread, other,
-            int(hazard[shadow.AT]), int(hazard[shadow.COUNT]),
+            self._records, before, *hazard[: shadow.SAME_VALUE], bool(hazard[shadow.SAME_VALUE]),
+            thread, other, hazard[shadow.AT], hazard[shadow.COUNT],
         )  # fmt: skip
         if self._used > before:
             self._why[_key(hazard)] = order.why(thread, other, epoch, time)
@@ -338,7 +337,7 @@ def _memory(run: Run, root: Root) -> int:
 
 
 def _key(record: Any) -> tuple[int, ...]:
-    return tuple(record[: shadow.COUNT].tolist())
+    return tuple(int(value) for value in record[: shadow.COUNT])
 
 
 def _whole(run: Run, value: Any, fill: Any) -> Any:
