@@ -73,4 +73,4 @@ def digest(bits: Any) -> Any:
     if bits.shape[0] == 1:
         return bits
     weights = np.arange(bits.shape[0], dtype=np.int64) * np.int64(0x9E3779B97F4A7C1) | 1
-    return (bits * weights[:, None]).sum(axis=0, dtype=np.int64).reshape(1, -1)
+    return np.einsum("b,bt->t", weights, bits).reshape(1, -1)

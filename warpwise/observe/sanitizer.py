@@ -49,6 +49,7 @@ class Sanitizer(Quiet):
         self._areas: dict[int, Area] = {}
         self._records: Any = np.zeros((RECORDS, shadow.RECORD), np.int64)
         self._used = 0
+        self._loads: dict[int, tuple[Area, list[Any], list[int]]] = {}  # put off, by area
         self._stored: dict[int, tuple[Root, Any]] = {}  # local arrays: which elements hold a value
         self._arrays: dict[int, ArrayRef] = {}  # by site, for messages
         self._units: dict[int, tuple[int, int]] = {}  # site -> memory, bytes of a row of its shadow
@@ -102,6 +103,9 @@ class Sanitizer(Quiet):
             self._pending = np.zeros((1 + 5 * blocks * threads, shadow.RECORD + 2), np.int64)
         self._areas = {k: a for k, a in self._areas.items() if a.root.space == "global"}
 
+    def end_chunk(self, run: Run) -> None:
+        self._catch_up(run)
+
     def allocate(self, run: Run, place: Any, arr: ArrayRef) -> None:
         root = arr.root
         if root.space == "shared":
@@ -116,7 +120,8 @@ class Sanitizer(Quiet):
         self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value, m: Mask,
         value: Value,
     ) -> None:  # fmt: skip
-        self._access(run, site, arr, at, m, None, False, False)
+        if not self._put_off(run, site, arr, at, m):
+            self._access(run, site, arr, at, m, None, False, False)
 
     def store(
         self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value, m: Mask,
@@ -156,6 +161,34 @@ class Sanitizer(Quiet):
             cell = id(arr.root), block, where
             self._locks.exchange(thread, cell, site, before, after, done)
 
+    def _put_off(self, run: Run, site: int, arr: ArrayRef, at: Value, m: Mask) -> bool:
+        """Keep a load of shared memory that is the same in all blocks for `_catch_up`."""
+        root = arr.root
+        plain = root.space == "shared" and m is True and self._even and not run.divided
+        if not plain or self._order is not None or isinstance(root, Retyped):
+            return False
+        memory = _memory(run, root)
+        area = self._areas[memory]
+        same = area.rows == 1 and at.shape == self._everyone.shape
+        if not same or root.buf.dtype.itemsize != area.unit or run.width < run.threads_per_block:
+            return False
+        self._arrays.setdefault(site, arr)
+        self._units[site] = memory, area.unit
+        self._loads.setdefault(id(area), (area, [], []))
+        self._loads[id(area)][1].append(at)
+        self._loads[id(area)][2].append(site)
+        return True
+
+    def _catch_up(self, run: Run) -> None:
+        """Enter the loads that were put off, before anything that comes after them."""
+        for area, at, sites in self._loads.values():
+            self._used = shadow.reads(
+                area.shadow, area.atomics, area.values, area.init, np.concatenate(at),
+                self._everyone, self._nothing, run.first_block, run.blocks_here, self._epochs[:1],
+                self._warp_epochs[:1], np.array(sites), self._records, self._used, self._pending,
+            )  # fmt: skip
+        self._loads.clear()
+
     def _access(
         self, run: Run, site: int, arr: ArrayRef, at: Value, m: Mask, value: Any, writes: bool,
         atomic: bool,
@@ -165,6 +198,7 @@ class Sanitizer(Quiet):
         if arr.root.space == "local":
             self._local(run, site, arr, at, m, writes)
             return
+        self._catch_up(run)
         root = arr.root.whole if isinstance(arr.root, Retyped) else arr.root
         memory = _memory(run, root)
         area = self._areas.get(memory)
@@ -248,6 +282,7 @@ class Sanitizer(Quiet):
     # -- order -------------------------------------------------------------------
 
     def barrier(self, run: Run, site: int, m: Mask) -> None:
+        self._catch_up(run)
         if m is True:
             self._epochs += 1
         else:
@@ -258,12 +293,14 @@ class Sanitizer(Quiet):
 
     def grid_barrier(self, run: Run, site: int) -> None:
         """Orders everything before it against everything after it: forget who was where."""
+        self._catch_up(run)
         self._epochs += 1
         for area in self._areas.values():
             if area.root.space == "global":
                 area.forget()
 
     def warp_barrier(self, run: Run, site: int, mask: Value, m: Mask) -> None:
+        self._catch_up(run)
         if self._order is not None:
             self._meet(self._order, run, mask, m)
         elif m is True and run.width == run.threads_per_block:
@@ -287,6 +324,7 @@ class Sanitizer(Quiet):
                 order.meet(row, lane[called & (lane // 32 == warp) & (masks[row] == named)])
 
     def fence(self, run: Run, site: int, device: bool, m: Mask) -> None:
+        self._catch_up(run)
         if self._order is not None:
             self._order.fence(device, _whole(run, m, False), self._epochs)
 

@@ -232,6 +232,22 @@ def access(
     return used
 
 
+@numba.njit(cache=True, nogil=True)
+def reads(
+    shadow: Any, atomics: Any, values: Any, init: Any, at: Any, mask: Any, bits: Any,
+    first_block: int, weight: int, epochs: Any, warp_epochs: Any, sites: Any, records: Any,
+    used: int, pending: Any,
+) -> int:  # fmt: skip
+    """Several loads of one row of threads, one after another: at (loads, threads), sites (loads,).
+    One call for many, since a call costs more than the work on so few lanes."""
+    for k in range(at.shape[0]):
+        used = access(
+            shadow, atomics, values, init, at[k : k + 1], mask, bits, first_block, False, weight,
+            epochs, warp_epochs, sites[k], False, False, records, used, pending,
+        )  # fmt: skip
+    return used
+
+
 def fresh(rows: int, elements: int, columns: int = COLUMNS) -> Any:
     """An empty shadow."""
     return np.zeros((rows, elements, columns), np.int32)
@@ -243,3 +259,6 @@ def warm() -> None:
     access(fresh(1, 1), fresh(1, 1, ATOMIC_COLUMNS), one.copy(), np.ones((1, 1), np.uint8), one,
            one == 0, one, 0, False, 1, one[0], one, 0, True, False,
            np.zeros((4, RECORD), np.int64), 0, NOTHING)  # fmt: skip
+    reads(fresh(1, 1), fresh(1, 0, ATOMIC_COLUMNS), one.copy(), np.ones((1, 1), np.uint8), one,
+          one == 0, one, 0, 1, one[0], one, one[0], np.zeros((4, RECORD), np.int64), 0,
+          NOTHING)  # fmt: skip

@@ -24,7 +24,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # spreads keys over a table
 def _slot(table: Any, key: int, stamp: int, shift: int) -> int:
     """Where a key is in a table, or is to be entered.  The rows of other stamps are free; a table
     as small as a warp's wants stays in the cache, however large the array is."""
-    slot = np.int64(np.uint64(key) * GOLDEN >> np.uint64(shift))
+    slot: Any = np.int64(np.uint64(key) * GOLDEN >> np.uint64(shift))
     while table[slot, STAMP] == stamp and table[slot, KEY] != key:
         slot = (slot + 1) & (table.shape[0] - 1)
     return slot
