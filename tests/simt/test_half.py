@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.simt.test_typing import needs_compiler
-from warpwise import cuda
+from warpwise import cuda, profile
 from warpwise.simt import Kernel, SimtError, formats, rounding
 
 FORMATS = {"fp16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
@@ -243,6 +243,24 @@ def test_what_numba_does_not_do_with_bfloat16(line: str, message: str) -> None:
     kernel = Kernel.from_source(f"@cuda.jit\ndef k(x):\n    {line}\n", "k")
     with pytest.raises(SimtError, match=message):
         kernel[1, 1](np.zeros(4, FORMATS["bf16"]))
+
+
+@needs_compiler
+def test_operations_are_counted_by_their_format() -> None:
+    """profile() counts bfloat16 arithmetic, comparisons and functions under that name."""
+    kernel = Kernel.from_source(
+        """
+@cuda.jit
+def k(x):
+    i = cuda.grid(1)
+    a = x[i]
+    if -a * a < a:
+        x[i] = cuda.bf16.hfma(a, a, a)
+""",
+        "k",
+    )
+    counted = profile(kernel[1, 32], np.ones(32, FORMATS["bf16"])).operations
+    assert counted["bfloat16"] == 96 and counted["compare bfloat16"] == 32
 
 
 def test_float16_is_no_condition() -> None:

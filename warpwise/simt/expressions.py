@@ -534,7 +534,7 @@ class Expressions:
             with np.errstate(all="ignore"):
                 result = self.known(function(operand.const), narrow)
         else:
-            self.operation(str(narrow), node)
+            self.operation(_counted(narrow), node)
             result = Val(f"({prefix}{operand.code})", narrow)
         return self.cast(result, signature.result, node)
 
@@ -1016,7 +1016,9 @@ class Expressions:
 
 def _counted(kind: Type) -> str:
     """The name under which operations of a type are counted."""
-    return "int64" if typing.is_moment(kind) else str(kind.dtype if typing.is_enum(kind) else kind)
+    if typing.is_moment(kind):
+        return "int64"
+    return describe(kind.dtype if typing.is_enum(kind) else kind)
 
 
 _CONSTRUCTS = {
