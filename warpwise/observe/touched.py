@@ -21,7 +21,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # spreads keys over a table
 
 
 @numba.njit(cache=True, nogil=True)
-def _slot(table: Any, key: int, stamp: int, shift: int) -> int:
+def _slot(table: Any, key: int, stamp: int, shift: int) -> Any:
     """Where a key is in a table, or is to be entered.  The rows of other stamps are free; a table
     as small as a warp's wants stays in the cache, however large the array is."""
     slot: Any = np.int64(np.uint64(key) * GOLDEN >> np.uint64(shift))
