@@ -8,6 +8,8 @@ import numba
 import numpy as np
 import pytest
 
+from tests.simt.random_records import ALIGNED, Writer
+from tests.simt.random_records import PACKED as PACKED_FIELDS
 from tests.simt.test_records import NESTED, PACKED, POINT, sample
 from warpwise.simt import Kernel
 
@@ -59,19 +61,56 @@ BODIES: list[tuple[np.dtype[Any], str]] = [
 ]  # fmt: skip
 
 
+def run_compiled(body: str, arrays: list[Any]) -> None:
+    """The body as Numba compiles it for the CPU, thread after thread."""
+    names: dict[str, Any] = {"np": np}
+    parameters = ", ".join(["a", "b", "o"][-len(arrays) :] if len(arrays) == 3 else ["a", "o"])
+    exec(f"def f({parameters}, i):\n{indented(body)}", names)
+    compiled = numba.njit(names["f"])
+    for i in range(N):
+        compiled(*arrays, i)
+
+
+def indented(body: str) -> str:
+    return "".join(f"    {line}\n" for line in body.split("\n"))
+
+
+def assert_same(found: Any, expected: Any) -> None:
+    """Every field, NaN equal to NaN."""
+    if expected.dtype.names:
+        for name in expected.dtype.names:
+            assert_same(found[name], expected[name])
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "body"), BODIES)
 def test_records_do_what_compiled_code_does(dtype: np.dtype[Any], body: str) -> None:
     """Every field of the records, and every result, after each thread has run once."""
-    lines = "".join(f"    {line}\n" for line in body.split("\n"))
-    names: dict[str, Any] = {"np": np}
-    exec(f"def f(a, o, i):\n{lines}", names)
-    compiled = numba.njit(names["f"])
-    kernel = Kernel.from_source(f"@cuda.jit\ndef k(a, o, i):\n{lines}", "k")
+    kernel = Kernel.from_source(f"@cuda.jit\ndef k(a, o, i):\n{indented(body)}", "k")
     expected, expected_o = sample(dtype, N, 3), np.zeros(N)
     a, o = expected.copy(), np.zeros(N)
+    run_compiled(body, [expected, expected_o])
     for i in range(N):
-        compiled(expected, expected_o, i)
         kernel.run(1, 1, (a, o, i))
-    np.testing.assert_array_equal(a, expected)
-    np.testing.assert_array_equal(o, expected_o)
+    assert_same(a, expected)
+    assert_same(o, expected_o)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(60))
+def test_random_functions_of_records(seed: int) -> None:
+    """All threads at once, in both orders, do what compiled code does one after the other."""
+    dtype = PACKED_FIELDS if seed % 2 else ALIGNED
+    body = Writer(seed, packed=bool(seed % 2)).function()
+    text = f"@cuda.jit\ndef k(a, b, o):\n    i = cuda.grid(1)\n{indented(body)}"
+    start = [sample(dtype, N, seed), sample(dtype, N, seed + 1000), np.zeros(N)]
+    expected = [array.copy() for array in start]
+    with np.errstate(all="ignore"):
+        run_compiled(body, expected)
+    for order in ("lockstep", "warp-serial"):
+        found = [array.copy() for array in start]
+        Kernel.from_source(text, "k").run(3, N // 3, found, order=order)
+        for one, other in zip(found, expected, strict=True):
+            assert_same(one, other)
