@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from warpwise.simt import SimtError, TypingError, UnsupportedError
+from warpwise.observe import profile, sanitize
+from warpwise.simt import SimtError, TypingError, UnsupportedError, run
 from warpwise.simt import api as cuda
 
 THREADS = 40
@@ -440,3 +441,34 @@ def test_errors_of_the_wrong_kind_of_function() -> None:
     assert "plain is an ordinary Python function; a kernel cannot call it" in refusal(k)
     assert "f, a function inside a kernel, calls itself" in refusal(itself)
     assert issubclass(TypingError, SimtError) and issubclass(UnsupportedError, SimtError)
+
+
+@cuda.jit
+def everything(out, a):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    s = cuda.shared.array(20, np.float64)
+    c = 2
+    scale = lambda v: v * c + i  # noqa: E731
+    s[t] = fib(i % 8) + apply(lambda z: z * 2, i)
+
+    def other():
+        cuda.syncthreads()
+        return s[19 - t]
+
+    out[i] = scale(other()) + a.reshape(-1)[i] + np.sum(a[i % 4])
+    for j, (u, v) in enumerate(zip(a[0], a.T)):
+        out[i] += u * j + v[1]
+
+
+def test_every_way_to_run_gives_the_same() -> None:
+    """Counting, checking and warp-serial programs call the same functions."""
+    a = np.arange(40.0).reshape(4, 10)
+    want, counted, serial = np.zeros(40), np.zeros(40), np.zeros(40)
+    everything[2, 20](want, a)
+    report = profile(everything[2, 20], counted, a)
+    run(everything, 2, 20, (serial, a), order="warp-serial", seed=3)
+    assert counted.tolist() == want.tolist()
+    assert serial.tolist() == want.tolist()
+    assert report.shared.requests == 4
+    assert sanitize(everything[2, 20], np.zeros(40), a) == []
