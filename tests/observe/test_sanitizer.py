@@ -336,3 +336,28 @@ def k(out):
     with pytest.raises(SimtError, match="returns a local array, whose memory ends with the functi"):
         own = "a = cuda.local.array(2, float32)"
         Kernel.from_source(text.format(own=own), "k")[1, 1](out)
+
+
+def test_a_full_table_of_findings_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not listed is not clean."""
+    monkeypatch.setattr("warpwise.observe.sanitizer.RECORDS", 2)
+    body = "    out[0] = i\n" * 4
+    found = findings(f"def k(out):\n    i = cuda.grid(1)\n{body}", 2, 64, np.zeros(1))
+    assert sorted(f.kind for f in found) == ["more", "race", "race"]
+    assert "more than 2 kinds of findings; the others are not listed" in str(found)
+
+
+def test_arrays_that_change_places() -> None:
+    """After a, b = b, a the store by the name of one goes to the other."""
+    text = """
+def k(a, b):
+    i = cuda.grid(1)
+    for turn in range(2):
+        a, b = b, a
+        a[i] = b[(i + 1) % 64]
+        {barrier}
+"""
+    for barrier, hazards in (("cuda.syncthreads()", set()), ("pass", {"RAW", "WAR"})):
+        args = np.zeros(64), np.zeros(64)
+        found = findings(text.format(barrier=barrier), 1, 64, *args)
+        assert {f.hazard for f in found} == hazards

@@ -103,6 +103,15 @@ def of_misuse(misuse: Misuse, run: Run) -> Finding:
     )  # fmt: skip
 
 
+def more(run: Run, known: int) -> Finding:
+    """The table of findings is full."""
+    text = (
+        f"{run.program.name}: more than {known} kinds of findings; the others are not listed\n"
+        "  Mend the first ones and look again."
+    )
+    return Finding("more", "warning", text)
+
+
 def of_circle(run: Run, circle: list[Arrow], arrays: dict[int, ArrayRef]) -> Finding:
     """Locks that threads take in different orders."""
     sites = run.program.sites

@@ -56,21 +56,14 @@ class Sanitizer(Quiet):
         self._arguments = {
             id(value.root) for value in run.arguments.values() if isinstance(value, ArrayRef)
         }
-        # Arrays that the kernel only reads cannot be raced for.  Which ones it writes is plain to
-        # see when every store names a parameter; behind a view or a function, all are watched.
-        stores = [
-            site
-            for site in program.sites
-            if site.op in ("store", "atomic") and site.space == "global"
-        ]
-        written = {site.array for site in stores}
-        plain = all(s.function == program.name and s.array in run.arguments for s in stores)
+        # Arrays that the kernel only reads cannot be raced for.
+        written = program.stored_names(run.arguments)
         for name, value in run.arguments.items():
             if not isinstance(value, ArrayRef) or _memory(run, value.root) in self._areas:
                 continue
             if isinstance(value.root, RecordRoot):
                 continue  # its fields are watched as they are touched
-            if name in written or not plain or value.root.init is not None:
+            if written is None or name in written or value.root.init is not None:
                 self._watch(run, value.root)
 
     def _watch(self, run: Run, root: Root) -> Area:
@@ -356,6 +349,8 @@ class Sanitizer(Quiet):
             )
             for row, arr, at in map(self._place, self._records[: self._used])
         ]  # fmt: skip
+        if self._used == len(self._records):
+            found.append(findings.more(run, self._used))
         circle = self._locks.circle()
         if circle:
             found.append(findings.of_circle(run, circle, self._arrays))

@@ -10,7 +10,7 @@ Glossary
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -134,6 +134,18 @@ class Program:
     places: dict[Any, int] = field(default_factory=dict)
     text: str = ""
     entry: Callable[..., Any] | None = None
+
+    def stored_names(self, parameters: Iterable[str]) -> set[str] | None:
+        """The parameters whose arrays the kernel may change, or None when that is not plain to see:
+        a store is behind a view, a function or a global name, or a parameter gets another value."""
+        names = set(parameters)
+        stores = [s for s in self.sites if s.op in ("store", "atomic") and s.space == "global"]
+        assigned = {variable for pairs in self.types.values() for variable, _ in pairs}
+        if assigned & names or any(
+            site.function != self.name or site.array not in names for site in stores
+        ):
+            return None
+        return {site.array for site in stores}
 
     def constant(self, value: Any) -> str:
         """A name for a NumPy scalar or a static object, the same for the same value."""

@@ -51,6 +51,14 @@ class Snapshot:
                 view.init = _copied(views[dtype])
 
 
+def _written(program: Program, arguments: Mapping[str, Any]) -> list[Any]:
+    """The arrays that a kernel may change."""
+    names = program.stored_names(arguments)
+    if names is None:
+        return [*arguments.values(), *program.constants.values()]
+    return [value for name, value in arguments.items() if name in names]
+
+
 def _copied(init: Any) -> Any:
     return None if init is None else init.copy()
 
@@ -143,7 +151,7 @@ def run_waiting(
 
     A second and a third attempt begin anew: memory and observers are put back.
     """
-    memory = Snapshot([*arguments.values(), *program.constants.values()])
+    memory = Snapshot(_written(program, arguments))
     before = [copy.deepcopy(vars(observer)) for observer in observers]
     orders = ["lockstep"] if program.cooperative else ["lockstep", "block by block", "by warp"]
     if program.polls and any(getattr(o, "needs_block_order", False) for o in observers):
