@@ -201,3 +201,15 @@ def k(out, x):
     assert report.loads.sectors == 4 * 2 * 64
     assert report.unique_sectors["x"] == 8
     assert report.unique_sectors_per_block["x"] == 32
+
+
+@pytest.mark.parametrize(
+    ("loop", "warps", "taken"),
+    [("for j in range(3)", 4, 96), ("for j in range(t // 32, 3)", 4, 96),
+     ("for j in range(0)", 1, 0), ("for j in range(t % 2)", 2, 16)],
+)  # fmt: skip
+def test_the_last_look_of_a_loop_counts(loop: str, warps: int, taken: int) -> None:
+    """A loop of n rounds evaluates its condition n + 1 times, `for` like `while`."""
+    text = f"@cuda.jit\ndef k(out):\n    t = cuda.grid(1)\n    {loop}:\n        out[t] = j\n"
+    branches = of(text, 1, 32, np.zeros(32)).branches
+    assert (branches.warps, branches.taken) == (warps, taken)

@@ -205,15 +205,25 @@ def test_barriers_that_are_right(body: str) -> None:
     kernel(f"@cuda.jit\ndef k(out):\n    t = cuda.threadIdx.x\n    {body}\n")[3, 32](np.zeros(1))
 
 
+def test_votes_take_integers() -> None:
+    """As in Numba, which has no syncthreads_count of a bool; an int64 is cut to int32 first."""
+    text = "@cuda.jit\ndef k(out):\n    out[0] = cuda.syncthreads_count({})\n"
+    with pytest.raises(SimtError, match=r"takes an integer, not bool\n.*\n.*int32\(out\[0\] > 1\)"):
+        kernel(text.format("out[0] > 1"))[1, 32](np.zeros(1))
+    out = np.zeros(1)
+    kernel(text.format("1 << 32"))[1, 32](out)
+    assert out[0] == 0
+
+
 def test_barriers_that_vote() -> None:
     """syncthreads_count, _and, _or over the threads of each block."""
     text = """
 @cuda.jit
 def k(out, x):
     i = cuda.grid(1)
-    c = cuda.syncthreads_count(x[i] > 0)
-    a = cuda.syncthreads_and(x[i] > 0)
-    o = cuda.syncthreads_or(x[i] > 0)
+    c = cuda.syncthreads_count(int32(x[i] > 0))
+    a = cuda.syncthreads_and(int32(x[i] > 0))
+    o = cuda.syncthreads_or(int32(x[i] > 0))
     out[i] = c + 100 * a + 1000 * o
 """
     x = np.array([1, 0, 1, 1, 1, 1, 0, 0, 0.0])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import importlib.util
-import math
 import operator
 from pathlib import Path
 
@@ -13,8 +12,8 @@ import numpy as np
 import pytest
 from numba import types
 
-from tests.simt import random_kernels
 from warpwise.simt import Kernel, typing
+from warpwise.simt.api import to_device
 
 # Result type of `a + b`, measured with the compiler of numba-cuda 0.30.4 for every pair of types.
 TABLE = list(csv.DictReader((Path(__file__).parent / "typing_add.csv").open()))
@@ -68,35 +67,19 @@ def test_python_numbers_are_64_bits_wide() -> None:
     assert found == ["int64", "uint64", "float64", "bool", "float32", "uint8"]
 
 
-def _compiled_types(seed: int) -> dict[str, set[str]]:
-    """Variable -> types, from the front end of the real CUDA compiler (no GPU needed)."""
-    from numba import cuda
-    from numba.cuda.compiler import compile_cuda
-
-    names = {"cuda": cuda, "math": math, "SIZE": random_kernels.SIZE}
-    names |= {t: getattr(numba, t) for t in ["float32", "float64", "int16", "int32", "uint8"]}
-    exec(random_kernels.simulated_text(seed).split("@cuda.jit\n")[1], names)
-    arguments = (
-        types.int64[:], types.float64[:], types.int32[:], types.uint8[:], types.float32[:],
-        types.float64[:], types.int64, types.float32,
-    )  # fmt: skip
-    result = compile_cuda(names["k"], types.void, arguments, cc=(8, 0))
-    found: dict[str, set[str]] = {}
-    for name, kind in result.type_annotation.typemap.items():
-        if not name.startswith("$"):
-            kind = getattr(kind, "literal_type", kind)
-            found.setdefault(name.split(".")[0], set()).add(str(kind))
-    return found
-
-
 def _compare_types(seed: int) -> str:
-    kernel = Kernel.from_source(random_kernels.simulated_text(seed), "k")
-    try:
-        compiled = _compiled_types(seed)
-    except numba.core.errors.NumbaError:
-        return ""  # mixed signedness in loops can make the compiler refuse what has one type here
-    arguments = kernel.bind(random_kernels.inputs(seed))
-    program = kernel.program(tuple(a.kind for a in arguments))
+    """A variable with a type in the compiler that it does not have here; empty without one."""
+    from tests.reference import marks, typed, writer
+
+    case = writer.case(seed)
+    args = case.arguments()
+    function = marks.functions(case.text, {}).scope["k"]
+    compiled: dict[str, set[str]] = {}
+    for name, kind in typed.typed(function, tuple(map(numba.typeof, args))).typemap.items():
+        if name[0] != "$" and typing.is_number(types.unliteral(kind)):
+            compiled.setdefault(name.split(".")[0], set()).add(str(types.unliteral(kind)))
+    kernel = Kernel.from_source(case.text, "k")
+    program = kernel.program(tuple(a.kind for a in kernel.bind(case.arguments(to_device))))
     ours: dict[str, set[str]] = {}
     for name, kind in program.types["kernel_k"]:
         ours.setdefault(name, set()).add(str(kind))

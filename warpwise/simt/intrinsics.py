@@ -225,7 +225,14 @@ def _barrier(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
 def _barrier_with(mode: str) -> Handler:
     def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
         expect(fl, node, args, f"syncthreads_{mode}", 1)
-        predicate = fl.truth(args[0], node)
+        if not typing.is_integer(args[0].type):
+            condition = ast.unparse(node.args[0])
+            fl.fail(
+                TypingError, node,
+                f"cuda.syncthreads_{mode} takes an integer, not {describe(args[0].type)}",
+                f"Write cuda.syncthreads_{mode}(int32({condition})).",
+            )  # fmt: skip
+        predicate = fl.truth(fl.cast(args[0], types.int32, node), node)
         site = fl.site(node, f"syncthreads_{mode}", "barrier")
         out = fl.temporary()
         if fl.program.serial:

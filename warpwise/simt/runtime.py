@@ -154,7 +154,7 @@ class LaneRange:
             raise UnsupportedError(f"{where[0]}: range() with a step of 0 never ends\n  {where[1]}")
         self.start, self.stop, self.step, self.mask = start, stop, step, mask
         self.value = start
-        self.left: Mask = False  # lanes that the current iteration found at their end
+        self.left: Mask = False  # lanes that the last look at the range found at their end
 
     def __iter__(self) -> Iterator[Value]:
         if self.start.ndim == 0 and self.stop.ndim == 0 and self.step.ndim == 0:
@@ -171,6 +171,7 @@ class LaneRange:
                 yield value
                 if self.mask is False:
                     return
+        self.left = self.mask
 
     def _per_lane(self) -> Iterator[Value]:
         while True:
@@ -181,6 +182,7 @@ class LaneRange:
                 return
             yield self.value
             if self.mask is False:
+                self.left = False
                 return
             self.value = self.value + self.step
 

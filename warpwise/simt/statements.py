@@ -855,6 +855,8 @@ class Function(Expressions):
         after: Lines = []
         self.lines.insert(len(self.lines) - 1, before)  # in front of the loop's own line
         self.lines += [lines, after]
+        if own:  # the last look of a `for` at its range, at which all others leave
+            self.branch_site(node, "False", f"{own[0]}.left")
         done = Edge(loop.head, [], self.depth, self.mask)
         self.env = self.merge([done, *loop.breaks], node)
         if any(self.env[n].type != v.type for n, v in loop.head.items() if n in self.env):
