@@ -15,6 +15,7 @@ CASES = [
      "another one has just added. Let it happen in one step: cuda.atomic.add(out, 0, x[i])"),
     ("out[i % 2, ] |= x[i]".replace(", ]", "]"), "Let it happen in one step: "
      "cuda.atomic.or_(out, i % 2, x[i])"),
+    ("out[t] = i", "Both are the same thread of their blocks: is the block's number in the index?"),
     ("s[0] = i", "The last one wins, and nobody knows which. Give each its own element"),
     ("out[0] = 5", "Both write the same value, so the result is the same"),
     ("s[t] = i\nout[i] = s[63 - t]", "Put cuda.syncthreads() on the way between lines 9 and 10."),

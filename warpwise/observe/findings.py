@@ -280,6 +280,10 @@ def _advice(
             "Several threads change the same element, and each may overwrite what another one has "
             f"just added. Let it happen in one step: {atomic}"
         )
+    twins = threads[0][0] != threads[1][0] and threads[0][1] == threads[1][1]
+    if twins and kind == shadow.WAW and here.op == where.op == "store":
+        text = "Both are the same thread of their blocks: is the block's number in the index? "
+        return text + "cuda.grid(1) numbers the threads of all blocks."
     if same:
         return "Both write the same value, so the result is the same; let one thread write it."
     if "atomic" in (here.op, where.op):
