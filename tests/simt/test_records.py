@@ -484,6 +484,21 @@ def test_the_sanitizer_takes_each_field_for_itself() -> None:
     assert [(f.kind, f.array) for f in found] == [("uninitialised", "a.z")]
 
 
+def test_a_race_on_one_record_is_named_without_an_index() -> None:
+    """A record that is an argument has fields and no index."""
+    (found,) = sanitize(kernel("r.x = i", "r")[1, 32], np.zeros(1, FLOATS)[0])
+    assert found.text.startswith("k: race on r.x: thread 1 writes it in line 4, thread 0 wrote it")
+
+
+def test_records_that_the_host_made_read_only() -> None:
+    """They can be read; stores say what to do."""
+    a = sample(POINT, 4)
+    a.flags.writeable = False
+    with pytest.raises(TypingError) as caught:
+        kernel("a[i].x = 1", "a")[1, 4](a)
+    assert "a is read-only on the host, so no kernel can change it" in str(caught.value)
+
+
 def test_the_census_counts_records() -> None:
     """Reads and writes of any field, per record."""
     a, o = sample(NESTED, 32), np.zeros(32)

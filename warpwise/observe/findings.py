@@ -118,7 +118,7 @@ def of_circle(run: Run, circle: list[Arrow], arrays: dict[int, ArrayRef]) -> Fin
 
     def lock(site: int, position: int) -> str:
         index = _index(arrays[site], position, run)
-        return f"{sites[site].array}[{', '.join(map(str, index))}]"
+        return _cell(sites[site].array, index)
 
     ways = [
         f"{name(_who(run, arrow.thread), run)} takes {lock(arrow.first_site, arrow.first[2])} in "
@@ -161,7 +161,7 @@ def of_record(
         "line": here.line, "array": here.array, "space": space, "index": index,
         "count": count, "bytes": count * arr.root.buf.dtype.itemsize,
     }  # fmt: skip
-    cell = f"{here.array}[{', '.join(map(str, index))}]"
+    cell = _cell(here.array, index)
     if kind == shadow.UNINITIALISED:
         text = (
             f"{here.function}: {name(thread, run)} reads {cell} before anything was stored "
@@ -334,3 +334,8 @@ def _advice(
 def _span(here: Site, where: Site) -> str:
     first, second = sorted((here.line, where.line))
     return f"{first} and {second}"
+
+
+def _cell(array: str, index: tuple[int, ...]) -> str:
+    """An element as the reader would write it; a field of one record has no index."""
+    return f"{array}[{', '.join(map(str, index))}]" if index else array

@@ -214,10 +214,7 @@ def write(fl: Expressions, record: Val, name: Any, value: Val, node: ast.AST) ->
 
 def _writable(fl: Expressions, kind: RecordType, node: ast.AST) -> None:
     if kind.readonly:
-        fl.fail(
-            TypingError, node, f"{kind.origin} is a constant of the kernel and cannot be changed",
-            "Pass it as an argument instead.",
-        )  # fmt: skip
+        fl.fail(TypingError, node, *fl.why_readonly(kind.origin.partition(".")[0]))
 
 
 def _copy_array(
