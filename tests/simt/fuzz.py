@@ -11,6 +11,7 @@ import linecache
 import math
 import random
 import signal
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -220,7 +221,8 @@ def decorated(text: str) -> Kernel:
     except SimtError:
         raise
     except Exception as error:
-        if "warpwise" in str(error.__traceback__ and error.__traceback__.tb_frame):
+        # Attributes and defaults are evaluated by Python; only what `jit` itself does is ours.
+        if any(frame.name == "jit" for frame in traceback.extract_tb(error.__traceback__)):
             raise
         raise SourceError(f"Python itself refuses: {error}") from None
     kernel = scope.get("k")

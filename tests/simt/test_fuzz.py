@@ -67,6 +67,7 @@ def test_many_random_functions_give_a_result_or_an_error_of_ours(start: int) -> 
     assert faults(range(start, start + 250)) == []
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_most_functions_get_past_the_parser() -> None:
     """Fuzzing that only finds syntax errors would find nothing."""
     outcomes = {"parsed": 0, "ran": 0}
