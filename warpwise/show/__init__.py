@@ -3,6 +3,7 @@
 Nothing here computes what it shows.
 """
 
+from .lanes import Lanes, show_lanes
 from .machine_code import show_sass
 from .occupancy import show_occupancy
 from .picture import Picture, show_threads
@@ -12,6 +13,6 @@ from .tables import Table, table
 from .timeline import show_timeline
 
 __all__ = [
-    "Picture", "Steps", "Table", "show_occupancy", "show_roofline", "show_sass", "show_steps",
-    "show_threads", "show_timeline", "table",
+    "Lanes", "Picture", "Steps", "Table", "show_lanes", "show_occupancy", "show_roofline",
+    "show_sass", "show_steps", "show_threads", "show_timeline", "table",
 ]  # fmt: skip
