@@ -187,6 +187,7 @@ def k(out):
         "k: 16 of the 64 threads of block (0, 0, 0) that still run reach this barrier\n"
         "  here: thread (0, 0, 0) and others;  elsewhere: thread (16, 0, 0) and others\n"
         "  line 7:  cuda.syncthreads()\n"
+        "  The others pass it by and come to no barrier before they end.\n"
         "  On a GPU this hangs or gives anything. Move the barrier out of the branch or loop, so "
         "that all threads of the block pass it."
     )
