@@ -45,7 +45,10 @@ def by_line(trace: Trace) -> dict[tuple[Line, str], Counts]:
         cost = banks if space == "shared" else sectors
         if op == "atomic":
             cost = bank_queues if space == "shared" else queues
-        found[line, group].update({"requests": 1, "lanes": len(lanes), **cost(lanes, size)})
+        counts = {"requests": 1, "lanes": len(lanes), **cost(lanes, size)}
+        if space == "local":  # a lane's place is given: eight neighbours fill a sector
+            counts["ideal_sectors"] = len({lane // 8 for lane in lanes})
+        found[line, group].update(counts)
     for (line, way), counts in branches(trace).items():
         found[line, way] = counts
     return found
