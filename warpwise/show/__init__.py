@@ -8,11 +8,13 @@ from .machine_code import show_sass
 from .occupancy import show_occupancy
 from .picture import Picture, show_threads
 from .roofline import show_roofline
+from .sectors import Sectors, show_sectors
 from .steps import Steps, show_steps
 from .tables import Table, table
 from .timeline import show_timeline
 
 __all__ = [
-    "Lanes", "Picture", "Steps", "Table", "show_lanes", "show_occupancy", "show_roofline",
-    "show_sass", "show_steps", "show_threads", "show_timeline", "table",
+    "Lanes", "Picture", "Sectors", "Steps", "Table", "show_lanes", "show_occupancy",
+    "show_roofline", "show_sass", "show_sectors", "show_steps", "show_threads", "show_timeline",
+    "table",
 ]  # fmt: skip
