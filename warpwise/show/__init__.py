@@ -8,13 +8,14 @@ from .machine_code import show_sass
 from .occupancy import show_occupancy
 from .picture import Picture, show_threads
 from .roofline import show_roofline
+from .rounds import Rounds, show_rounds
 from .sectors import Sectors, show_sectors
 from .steps import Steps, show_steps
 from .tables import Table, table
 from .timeline import show_timeline
 
 __all__ = [
-    "Lanes", "Picture", "Sectors", "Steps", "Table", "show_lanes", "show_occupancy",
-    "show_roofline", "show_sass", "show_sectors", "show_steps", "show_threads", "show_timeline",
-    "table",
+    "Lanes", "Picture", "Rounds", "Sectors", "Steps", "Table", "show_lanes", "show_occupancy",
+    "show_roofline", "show_rounds", "show_sass", "show_sectors", "show_steps", "show_threads",
+    "show_timeline", "table",
 ]  # fmt: skip
