@@ -100,6 +100,23 @@ def _merges(at: Any, mask: Any, row: int, m: int, start: int, threads: int, apar
 
 
 @numba.njit(cache=True, nogil=True)
+def _together(at: Any, mask: Any, row: int, m: int, start: int, threads: int, width: int) -> int:
+    """Lanes of a warp that go through the banks in one phase; width: words an element has."""
+    size = 32 // width
+    if width > 1 and (
+        _merges(at, mask, row, m, start, threads, 1) or _merges(at, mask, row, m, start, threads, 2)
+    ):
+        size *= 2
+    return size
+
+
+def lanes_a_phase(at: Any, mask: Any, itemsize: int) -> int:
+    """How many lanes of one warp go through the banks together: 32, or 16 or 8 where an element
+    has two or four words.  at, mask: (1, lanes)."""
+    return int(_together(at, mask, 0, 0, 0, at.shape[1], max(1, itemsize // 4)))
+
+
+@numba.njit(cache=True, nogil=True)
 def wavefronts(at: Any, mask: Any, itemsize: int, out: Any) -> None:
     """Add up requests, lanes, wavefronts and ideal wavefronts of a shared-memory access; out[5] is
     the worst conflict, as the most distinct words that one bank has to give in one phase.
@@ -118,12 +135,7 @@ def wavefronts(at: Any, mask: Any, itemsize: int, out: Any) -> None:
     for row in range(rows):
         m = row if mask_rows > 1 else 0
         for start in range(0, threads, 32):
-            size = 32 // width
-            if width > 1 and (
-                _merges(at, mask, row, m, start, threads, 1)
-                or _merges(at, mask, row, m, start, threads, 2)
-            ):
-                size *= 2
+            size = _together(at, mask, row, m, start, threads, width)
             lanes = 0
             total = 0
             phases = 0

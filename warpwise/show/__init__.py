@@ -3,6 +3,7 @@
 Nothing here computes what it shows.
 """
 
+from .banks import BankMap, show_banks
 from .lanes import Lanes, show_lanes
 from .machine_code import show_sass
 from .occupancy import show_occupancy
@@ -15,7 +16,7 @@ from .tables import Table, table
 from .timeline import show_timeline
 
 __all__ = [
-    "Lanes", "Picture", "Rounds", "Sectors", "Steps", "Table", "show_lanes", "show_occupancy",
-    "show_roofline", "show_rounds", "show_sass", "show_sectors", "show_steps", "show_threads",
-    "show_timeline", "table",
+    "BankMap", "Lanes", "Picture", "Rounds", "Sectors", "Steps", "Table", "show_banks",
+    "show_lanes", "show_occupancy", "show_roofline", "show_rounds", "show_sass", "show_sectors",
+    "show_steps", "show_threads", "show_timeline", "table",
 ]  # fmt: skip
