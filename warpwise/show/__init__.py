@@ -4,6 +4,7 @@ Nothing here computes what it shows.
 """
 
 from .banks import BankMap, show_banks
+from .flow import Flow, show_flow
 from .lanes import Lanes, show_lanes
 from .machine_code import show_sass
 from .occupancy import show_occupancy
@@ -16,7 +17,7 @@ from .tables import Table, table
 from .timeline import show_timeline
 
 __all__ = [
-    "BankMap", "Lanes", "Picture", "Rounds", "Sectors", "Steps", "Table", "show_banks",
-    "show_lanes", "show_occupancy", "show_roofline", "show_rounds", "show_sass", "show_sectors",
-    "show_steps", "show_threads", "show_timeline", "table",
+    "BankMap", "Flow", "Lanes", "Picture", "Rounds", "Sectors", "Steps", "Table", "show_banks",
+    "show_flow", "show_lanes", "show_occupancy", "show_roofline", "show_rounds", "show_sass",
+    "show_sectors", "show_steps", "show_threads", "show_timeline", "table",
 ]  # fmt: skip
