@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from typing import Any
 
+from .. import progress
 from . import record, specs
 from .judge import judge
 from .record import Record
@@ -17,10 +18,12 @@ def check(name: str, answer: Any, *, hint: int = 1, seed: int = SEED) -> Record:
     """Check an answer and show what came of it: `check("guarded_add", guarded_add)`.
 
     hint: 2 shows the plainer hint at once.  seed: of the random inputs; another one draws others.
-    Never raises: a fault of the course itself is shown as such and costs nothing.
+    In a learner's copy of a lab the result is noted for the start page.  Never raises: a fault of
+    the course itself is shown as such and costs nothing.
     """
     result = _checked(name, answer, hint, seed)
     if record.in_notebook():
+        progress.note(name, result.status, result.points, result.max_points)
         result._ipython_display_()
     else:
         print(result.message)

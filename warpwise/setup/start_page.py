@@ -9,9 +9,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from warpwise import progress
 from warpwise.curriculum import Unit
 
-NAME = "START.md"
+NAME = progress.PAGE
 BACKENDS = {
     "gpu": "Kernels run on this machine's GPU.",
     "sim": (
@@ -66,6 +67,7 @@ def build_page(page: Path, units: Sequence[Unit], backend: str, news: Sequence[s
             _link(_copy_of(unit.lab, unit, page), page, "lab"),
         )
         lines.append(f"| {unit.title} | {lesson} | {lab} | {unit.minutes} |")
+    lines += ["", "## Your progress", "", *progress.lines(list(units), progress.read(page.parent))]
     lines += [
         "",
         "## Good to know",
@@ -73,7 +75,8 @@ def build_page(page: Path, units: Sequence[Unit], backend: str, news: Sequence[s
         "- To see what this machine can do, open a terminal (File, New, Terminal) and type "
         "`python -m warpwise doctor`.",
         "- To begin a lab again, rename or delete your copy and type `python -m warpwise mine`.",
-        "- This page is written anew at every start. Keep notes in another file.",
+        "- This page is written anew at every start, and its table after every check: close and "
+        "open it to see. Keep notes in another file.",
         "",
     ]
     return "\n".join(lines)
