@@ -9,7 +9,7 @@ wrong       elements that make the case fail
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -37,6 +37,7 @@ class Evidence:
     census: Writes | None
     names: Mapping[str, str]
     inout: bool = False
+    unordered: bool = False  # got was sorted
 
     @property
     def name(self) -> str:
@@ -75,8 +76,12 @@ def gather(
     tolerance: Tolerance,
     names: Mapping[str, str],
     inout: bool,
+    unordered: bool = False,
 ) -> Evidence:
-    """Compare one output with its reference."""
+    """Compare one output with its reference.
+
+    unordered: the elements that have to be written may stand in any order; here they are sorted.
+    """
     got = outcome.arrays[output]
     keep = np.ma.getmaskarray(reference) if isinstance(reference, np.ma.MaskedArray) else None
     want = np.asarray(np.ma.getdata(reference))
@@ -91,6 +96,13 @@ def gather(
         unwritten = np.asarray(got == case.args[output])
     else:
         unwritten = is_poison(got)
+    if unordered:
+        places = np.flatnonzero(~keep)
+        order = np.arange(got.size)
+        order[places] = places[np.lexsort((got[places], unwritten[places]))]
+        got, unwritten = got[order], unwritten[order]
+        if seen is not None:
+            seen = Writes(*(getattr(seen, part.name)[order] for part in fields(Writes)))
     right = close(got, want, tolerance)
     wrong = np.where(keep, ~unwritten, ~right | (unwritten & (not inout)))
     inputs = {
@@ -99,5 +111,6 @@ def gather(
         if isinstance(value, np.ndarray) and name != output
     }
     return Evidence(
-        case, output, got, want, keep, unwritten, wrong, tolerance, inputs, seen, names, inout
-    )
+        case, output, got, want, keep, unwritten, wrong, tolerance, inputs, seen, names, inout,
+        unordered,
+    )  # fmt: skip

@@ -150,7 +150,7 @@ def examine(
     found = [
         gather(
             case, name, reference[name], outcome, spec.tolerance_of(outcome.arrays[name].dtype),
-            names, name in spec.inout,
+            names, name in spec.inout, name in spec.unordered,
         )
         for name in spec.outputs
     ]  # fmt: skip
@@ -236,7 +236,8 @@ def _wrong(spec: KernelSpec, e: Evidence) -> Failure:
         got, want = wording.told_apart(e.got[index], e.want[index].astype(e.got.dtype))
         if e.unwritten[index] and e.due[index]:
             got = "not written"
-        row = [wording.element(e.name, index), got, "left alone" if e.keep[index] else want]
+        called = f"sorted({e.name})" if e.unordered else e.name
+        row = [wording.element(called, index), got, "left alone" if e.keep[index] else want]
         if spec.owner:
             due = None if e.keep[index] else spec.owner(index, e.case)
             nobody = "nobody" if e.keep[index] else "any thread"

@@ -36,6 +36,7 @@ class KernelSpec:
         one that the kernel must leave alone.
     inout: outputs whose contents the kernel may read first; they are not poisoned.
     tolerance: dtype name -> Tolerance, where the default of the dtype does not fit.
+    unordered: 1-D outputs whose elements may come in any order; `reference` gives them sorted.
     writes_once: no element may be written twice.
     owner: (index, case) -> (block, thread) that should write this element, None when open.
     hints: {diagnosis: (vague, plain)}; the general hints serve for the rest.
@@ -54,6 +55,7 @@ class KernelSpec:
     cases: Callable[[np.random.Generator, Level], Iterable[Case]]
     reference: Callable[[Case], Mapping[str, np.ndarray]]
     inout: tuple[str, ...] = ()
+    unordered: tuple[str, ...] = ()
     tolerance: Mapping[str, Tolerance] = field(default_factory=dict)
     writes_once: bool = False
     owner: Owner | None = None
