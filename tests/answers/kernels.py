@@ -43,3 +43,21 @@ def padded(out, x):
     r = cuda.blockIdx.x * TILE + cuda.threadIdx.y
     c = cuda.blockIdx.y * TILE + cuda.threadIdx.x
     out[r, c] = tile[cuda.threadIdx.x, cuda.threadIdx.y]
+
+
+@cuda.jit
+def sums(total, x):
+    i = cuda.grid(1)
+    cuda.atomic.add(total, 0, x[i])
+
+
+@cuda.jit
+def sums_in_blocks(total, x):
+    part = cuda.shared.array(1, float32)
+    if cuda.threadIdx.x == 0:
+        part[0] = 0
+    cuda.syncthreads()
+    cuda.atomic.add(part, 0, x[cuda.grid(1)])
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        cuda.atomic.add(total, 0, part[0])

@@ -112,3 +112,21 @@ def test_the_ladder_is_ordered_as_measured() -> None:
     })  # fmt: skip
     middles = [row.bound.middle_ms for _, row in ladder.rows]
     assert middles == sorted(middles, reverse=True) and len(set(middles)) == 3
+
+
+def test_atomics_are_columns_where_a_version_has_some() -> None:
+    """One sum: 4096 transactions on one address; with a part for each block, one a block."""
+    total = np.zeros(1, np.float32)
+    ladder = compare({
+        "straight": (kernels.sums[N // 256, 256], total, X),
+        "by block": (kernels.sums_in_blocks[N // 256, 256], total, X),
+    })  # fmt: skip
+    rows = ladder.table()
+    assert [row["atomics"] for row in rows] == [N, N // 256]
+    assert [row["shared atomics"] for row in rows] == [0, N]
+    assert "atomics / 256, shared atomics 0 to 4,096" in rows[1]["changed"]
+    assert "beyond their sectors" in str(ladder.rows[0][1])
+
+    without = compare({"saxpy": (kernels.saxpy[N // 256, 256], np.zeros_like(X), X, X, 2)})
+    assert "atomics" not in without.columns and "atomics" not in str(without)
+    assert "beyond their sectors" not in str(without.rows[0][1])

@@ -17,6 +17,8 @@ from ..observe.profiler import launch_of
 from ..observe.report import Report
 from .work import intensity_of, work_of
 
+ATOMICS = "atomics on global memory cost nothing beyond their sectors: queues are not in it"
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -85,6 +87,12 @@ class Explanation:
         ]
         return rows
 
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the model takes for granted, in words."""
+        own = (ATOMICS,) if self.counted.atomics.requests else ()
+        return (*self.bound.assumptions, *own)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data with the four labels as keys."""
         return {
@@ -95,7 +103,7 @@ class Explanation:
                 "limiters": list(self.occupancy.limiters) if self.occupancy else [],
                 "low_ms": self.bound.low_ms, "high_ms": self.bound.high_ms,
                 "bound_by": self.bound.limiter.name, "intensity": self.intensity,
-                "assumptions": list(self.bound.assumptions),
+                "assumptions": list(self.assumptions),
             },
             "measured": self.measured.to_dict() if self.measured else self.not_measured,
         }  # fmt: skip
@@ -105,14 +113,14 @@ class Explanation:
         for label, rows in self.answers().items():
             parts.append(label)
             parts += [f"  {what:<22}{how}".rstrip() if what else f"  {how}" for what, how in rows]
-        parts += [f"  assumes {text}" for text in self.bound.assumptions]
+        parts += [f"  assumes {text}" for text in self.assumptions]
         return "\n".join(parts)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         boxes = "".join(_box(label, rows) for label, rows in self.answers().items())
-        assumed = "".join(f"<li>{escape(text)}</li>" for text in self.bound.assumptions)
+        assumed = "".join(f"<li>{escape(text)}</li>" for text in self.assumptions)
         return (
             f"<div><b>{escape(self.kernel)}</b> on {escape(self.device.name)}</div>"
             f'<div style="display: flex; flex-wrap: wrap; gap: 8px 28px;">{boxes}</div>'

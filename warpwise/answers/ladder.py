@@ -14,10 +14,14 @@ from .explanation import Explanation, explain
 _COUNTS = {
     "sectors": lambda e: e.counted.loads.sectors + e.counted.stores.sectors,
     "conflicts": lambda e: e.counted.shared.bank_conflicts,
+    "atomics": lambda e: e.counted.atomics.transactions,
+    "shared atomics": lambda e: e.counted.shared_atomics.transactions,
     "issue slots": lambda e: e.counted.work.slots,
     "registers": lambda e: e.compiled.registers if e.compiled else 0,
     "float64": lambda e: e.compiled.float64 if e.compiled else 0,
 }
+#: Columns that are left out where no version has any.
+_RARE = ("atomics", "shared atomics")
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,14 @@ class Ladder:
     """The versions in the order given.  Counters: counted; registers: compiled; time: modelled."""
 
     rows: tuple[tuple[str, Explanation], ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """The counts that are shown: transactions of atomics only where a version has some."""
+        return [
+            name for name, read in _COUNTS.items()
+            if name not in _RARE or any(read(row) for _, row in self.rows)
+        ]  # fmt: skip
 
     def changed(self, position: int) -> str:
         """What a version changed against the one before: the counts that moved by 10 % or more."""
@@ -48,7 +60,7 @@ class Ladder:
         for position, (name, row) in enumerate(self.rows):
             found.append({
                 "version": name,
-                **{column: read(row) for column, read in _COUNTS.items()},
+                **{column: _COUNTS[column](row) for column in self.columns},
                 "occupancy": row.occupancy.fraction if row.occupancy else None,
                 "operations a byte": row.intensity,
                 "low_ms": row.bound.low_ms, "high_ms": row.bound.high_ms,
@@ -59,12 +71,12 @@ class Ladder:
         return found
 
     def _cells(self) -> list[list[str]]:
-        head = ["version", *_COUNTS, "occupancy", "time, ms", "bound by", "what changed"]
+        head = ["version", *self.columns, "occupancy", "time, ms", "bound by", "what changed"]
         body = []
         for row in self.table():
             filled = "" if row["occupancy"] is None else f"{row['occupancy']:.0%}"
             body.append([
-                row["version"], *(f"{row[column]:,}" for column in _COUNTS), filled,
+                row["version"], *(f"{row[column]:,}" for column in self.columns), filled,
                 f"{row['low_ms']:.3g} to {row['high_ms']:.3g}", row["bound by"], row["changed"],
             ])  # fmt: skip
         return [head, *body]
