@@ -9,6 +9,7 @@ from .lanes import Lanes, show_lanes
 from .machine_code import show_sass
 from .occupancy import show_occupancy
 from .picture import Picture, show_threads
+from .queues import LaneQueues, show_queues
 from .roofline import show_roofline
 from .rounds import Rounds, show_rounds
 from .sectors import Sectors, show_sectors
@@ -17,7 +18,8 @@ from .tables import Table, table
 from .timeline import show_timeline
 
 __all__ = [
-    "BankMap", "Flow", "Lanes", "Picture", "Rounds", "Sectors", "Steps", "Table", "show_banks",
-    "show_flow", "show_lanes", "show_occupancy", "show_roofline", "show_rounds", "show_sass",
-    "show_sectors", "show_steps", "show_threads", "show_timeline", "table",
+    "BankMap", "Flow", "LaneQueues", "Lanes", "Picture", "Rounds", "Sectors", "Steps", "Table",
+    "show_banks", "show_flow", "show_lanes", "show_occupancy", "show_queues", "show_roofline",
+    "show_rounds", "show_sass", "show_sectors", "show_steps", "show_threads", "show_timeline",
+    "table",
 ]  # fmt: skip
