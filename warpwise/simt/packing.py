@@ -39,7 +39,7 @@ class Packing:
         self._lanes: Any = None  # positions in the outer shape, once packed
         self._masks: list[Mask] = []
         self._changed: list[Value] = []
-        self._own: set[int] = set()  # which of these are arrays of our own
+        self._own: set[Any] = set()  # which of these are arrays of our own
         self._kept: tuple[Value, ...] = ()
         self._last: tuple[Mask, Mask] = (None, None)
         self.chosen: Any = None  # of the lanes before the last packing
@@ -85,7 +85,9 @@ class Packing:
         return (*self._masks, *self._changed, *self._kept)
 
     def take(self, value: Value) -> Value:
-        """A value of the lanes chosen last."""
+        """A value of the lanes chosen last; of a tuple, each item."""
+        if isinstance(value, tuple):
+            return tuple(map(self.take, value))
         if value is None or value.ndim == 0:
             return value
         whole = value if value.shape == self._before else np.broadcast_to(value, self._before)
@@ -114,15 +116,23 @@ class Packing:
                 whole.reshape(-1)[self._lanes] = mask
                 self._masks[k] = _plain(whole)
         for k, value in enumerate(changed):
-            before = self._changed[k]
-            if value is None or value is before:
-                continue
-            if k not in self._own:
-                self._own.add(k)
-                if before is None:
-                    before = value.dtype.type(0)
-                before = self._changed[k] = np.broadcast_to(before, self._shape).copy()
-            before.reshape(-1)[self._lanes] = value.reshape(-1)
+            self._changed[k] = self._put(k, self._changed[k], value)
+
+    def _put(self, k: Any, before: Value, value: Value) -> Value:
+        """`before` with the packed lanes' `value`; k names the place, an item of a tuple has its
+        own."""
+        if value is None or value is before:
+            return before
+        if isinstance(value, tuple):
+            old = before if before is not None else (None,) * len(value)
+            return tuple(self._put((k, i), *pair) for i, pair in enumerate(zip(old, value)))
+        if k not in self._own:
+            self._own.add(k)
+            if before is None:
+                before = value.dtype.type(0)
+            before = np.broadcast_to(before, self._shape).copy()
+        before.reshape(-1)[self._lanes] = value.reshape(-1)
+        return before
 
 
 #: Uses of the run in a loop that may be packed: what only observers hear, and inner loops.

@@ -854,9 +854,10 @@ class Function(Expressions):
         before: Lines = []
         after: Lines = []
         self.lines.insert(len(self.lines) - 1, before)  # in front of the loop's own line
-        self.lines += [lines, after]
-        if own:  # the last look of a `for` at its range, at which all others leave
+        self.lines.append(lines)
+        if own:  # the last look of a `for` at its range, at which all others leave: still packed
             self.branch_site(node, "False", f"{own[0]}.left")
+        self.lines.append(after)
         done = Edge(loop.head, [], self.depth, self.mask)
         self.env = self.merge([done, *loop.breaks], node)
         if any(self.env[n].type != v.type for n, v in loop.head.items() if n in self.env):
