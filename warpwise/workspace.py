@@ -2,6 +2,7 @@
 
     mine/t1_kernels/t1_01_threads.ipynb           the learner's copy of a lesson, to run
     mine/t1_kernels/t1_01_threads_lab.ipynb       the learner's copy of a lab
+    mine/glossary.md                              pages that lessons point to
     mine/t1_kernels/t1_01_threads_lab.new.ipynb   laid beside it when the course's lab has changed
     mine/.warpwise.json                           which version of each was copied (SHA-256)
 
@@ -58,7 +59,7 @@ class Report:
         for kind, sentence in SENTENCES.items():
             names: list[str] = getattr(self, kind)
             if names:
-                count = f"{len(names)} notebook" + ("s" if len(names) > 1 else "")
+                count = f"{len(names)} file" + ("s" if len(names) > 1 else "")
                 said.append(
                     sentence.format(count=count, mine=self.mine.name, names=", ".join(names))
                 )
@@ -79,11 +80,13 @@ def lab_files(labs: Path) -> Iterator[Path]:
 
 
 def course_files(root: Path) -> dict[str, Path]:
-    """Name under mine/ -> file of the course: the labs, and the lessons' notebooks."""
+    """Name under mine/ -> file of the course: the labs, the lessons' notebooks and the pages that
+    they point to."""
     labs, tiers = root / "labs", root / "tiers"
     found = {path.relative_to(labs).as_posix(): path for path in lab_files(labs)}
-    for path in sorted(tiers.glob("*/*.ipynb")):
-        found.setdefault(path.relative_to(tiers).as_posix(), path)
+    for pattern in ("*/*.ipynb", "*.md", "*/*.md"):
+        for path in sorted(tiers.glob(pattern)):
+            found.setdefault(path.relative_to(tiers).as_posix(), path)
     return found
 
 

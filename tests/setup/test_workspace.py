@@ -38,8 +38,7 @@ def test_first_run_copies_every_lab(course: Path) -> None:
     assert report.new == [NAME, "t1_kernels/t1_02_grids_lab.ipynb"]
     assert (course / "mine" / NAME).read_text() == "version 1"
     assert report.lines() == [
-        "2 notebooks new in mine/: t1_kernels/t1_01_threads_lab.ipynb, "
-        "t1_kernels/t1_02_grids_lab.ipynb"
+        "2 files new in mine/: t1_kernels/t1_01_threads_lab.ipynb, t1_kernels/t1_02_grids_lab.ipynb"
     ]
 
 
@@ -62,7 +61,7 @@ def test_an_answer_is_never_overwritten(course: Path) -> None:
     assert mine.read_text() == "my answer"
     assert (course / "mine" / NEWER).read_text() == "version 2"
     assert report.lines() == [
-        "1 notebook changed in the course since the copy in mine/, and your copy stays as it is.  "
+        "1 file changed in the course since the copy in mine/, and your copy stays as it is.  "
         "The newer version lies beside it; to go over to it, rename yours, then it: "
         "t1_kernels/t1_01_threads_lab.new.ipynb"
     ]
