@@ -194,13 +194,14 @@ def _more(hidden: int) -> list[str]:
 def _text(one: Any) -> list[str]:
     rows, hidden = _lines(one)
     width = max([2, *(len(cell or "") for _, row in rows for s in row for cell in s)])
+    digits = max(5, len(str(rows[-1][0])))
     said = []
     for first, row in rows:
         sectors = (
             " ".join((("-" * 2) if cell == "" else cell or "").rjust(width) for cell in sector)
             for sector in row
         )
-        said.append(f"    byte {first:>5} | {' | '.join(sectors)} |")
+        said.append(f"    byte {first:>{digits}} | {' | '.join(sectors)} |")
     return [*said, *(f"    {text}" for text in _more(hidden))]
 
 
