@@ -1,0 +1,4 @@
+# %% [markdown]
+r"""
+# stub
+"""
