@@ -119,9 +119,7 @@ def one_flat_array_and_barrier_first(out, a, b):
         cuda.syncthreads()
         if y < m and x < n:
             for k in range(part):
-                total += (
-                    tile[cuda.threadIdx.y * 64 + k] * tile[4 * 64 + k * 32 + cuda.threadIdx.x]
-                )
+                total += tile[cuda.threadIdx.y * 64 + k] * tile[4 * 64 + k * 32 + cuda.threadIdx.x]
     if y < m and x < n:
         out[y, x] = total
 

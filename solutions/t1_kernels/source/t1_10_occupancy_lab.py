@@ -376,9 +376,7 @@ def best_launch(max_warps, max_blocks, shared_sm, versions):
     for threads in range(32, 1025, 32):
         for loads, registers, per_thread in versions:
             shared = threads * per_thread
-            blocks = min(
-                four_limits(max_warps, max_blocks, shared_sm, threads, registers, shared)
-            )
+            blocks = min(four_limits(max_warps, max_blocks, shared_sm, threads, registers, shared))
             in_flight = blocks * (threads // 32) * loads * 128
             if in_flight > most:
                 most, best = in_flight, (threads, loads)

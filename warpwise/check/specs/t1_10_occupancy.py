@@ -228,8 +228,8 @@ FOUR_LIMITS = FunctionSpec(
         "shared_not_rounded": "The shared memory of a block is not rounded up to units of 128 "
         "bytes.",
         "plain_shared": "Shared memory is divided without the reserve and without units.",
-        "cut_to_the_block_limit": "No number is above max_blocks.  Each limit counts on its own here: "
-        "one may allow more than another.",
+        "cut_to_the_block_limit": "No number is above max_blocks.  Each limit counts on its own "
+        "here: one may allow more than another.",
         "order_exchanged": "The last two numbers have changed places.",
     },
     hints={
@@ -573,9 +573,9 @@ BEST_LAUNCH = FunctionSpec(
         "largest_block": best_by(four_limits, in_flight, reverse=True),
         "reserve_forgotten": best_by(without(reserve=0), in_flight),
         "plain_registers": best_by(without(register_unit=32, parts=1), in_flight),
-        "blocks_not_warps": lambda max_warps, max_blocks, shared_sm, versions: best_by(
+        "blocks_not_warps": best_by(
             lambda *given: (min(four_limits(*given)) * 32 // given[3],) * 4, in_flight
-        )(max_warps, max_blocks, shared_sm, versions),
+        ),
     },
     causes={
         "most_warps": "That has the most warps.  The exercise asks for the most bytes in flight: "
