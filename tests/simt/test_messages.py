@@ -40,6 +40,34 @@ def test_out_of_bounds_names_array_index_thread_and_line() -> None:
     assert (error.value.block, error.value.thread) == ((7, 0, 0), (105, 0, 0))
 
 
+@pytest.mark.parametrize(
+    ("given", "count", "next_step"),
+    [
+        (0, 4, "The launch gives no dynamic shared memory: write kernel[blocks, threads, 0, "
+         "bytes], with the bytes of one block."),
+        (8, 2, "The launch gives a block 8 bytes of dynamic shared memory, room for 2 of these "
+         "elements: give more, kernel[blocks, threads, 0, bytes], or guard the access."),
+    ],
+)  # fmt: skip
+def test_too_little_dynamic_shared_memory_says_where_it_comes_from(
+    given: int, count: int, next_step: str
+) -> None:
+    """A forgotten or too small fourth number of the launch is no missing guard."""
+
+    @cuda.jit
+    def keep(out):
+        s = cuda.shared.array(0, np.float32)
+        t = cuda.threadIdx.x
+        s[t] = t
+        out[t] = s[t]
+
+    with pytest.raises(SimtError) as error:
+        keep[1, 4, 0, given](np.zeros(4, np.float32))
+    assert str(error.value).splitlines()[0].endswith(f"s has shape ({given // 4},)")
+    assert f"{count} of 4 threads did this" in str(error.value)
+    assert str(error.value).splitlines()[-1] == f"  {next_step}"
+
+
 def test_out_of_bounds_changes_no_array_of_the_host() -> None:
     """A launch that failed leaves the caller's arrays as they were."""
     out = np.zeros(3)

@@ -232,14 +232,18 @@ def out_of_bounds(
     threads_in_launch: int,
     line: int,
     line_text: str,
+    dynamic: int | None = None,
 ) -> OutOfBoundsError:
-    """Build the report of the first bad access at one place in the kernel."""
+    """Build the report of the first bad access at one place in the kernel; dynamic: the bytes that
+    the launch gives, where the array is dynamic shared memory."""
     if count == 1:
         who = f"1 of {threads_in_launch:,} threads did this; the one is"
     else:
         who = f"{count:,} of {threads_in_launch:,} threads did this; the first is"
     if all(i < n for i, n in zip(index, shape, strict=True)):
         cause = "A negative index counts from the end, and this one goes past the beginning."
+    elif dynamic is not None:
+        cause = _given(dynamic, shape[0])
     elif any(n == 0 for n in shape):
         cause = "The array is empty: no index is valid. Guard the access with the array's size."
     else:
@@ -262,6 +266,19 @@ def out_of_bounds(
         count=count,
         line=line,
         line_text=line_text,
+    )
+
+
+def _given(dynamic: int, elements: int) -> str:
+    if dynamic == 0:
+        return (
+            "The launch gives no dynamic shared memory: write kernel[blocks, threads, 0, bytes], "
+            "with the bytes of one block."
+        )
+    return (
+        f"The launch gives a block {dynamic:,} bytes of dynamic shared memory, room for "
+        f"{elements:,} of these elements: give more, kernel[blocks, threads, 0, bytes], or guard "
+        "the access."
     )
 
 

@@ -71,6 +71,10 @@ class Observer(Protocol):
     def end(self, run: Run) -> None: ...
 
 
+def _is_dynamic(root: Any) -> bool:
+    return bool(root.space == "shared" and root.bytewise)
+
+
 @dataclass
 class _Fault:
     """Bad accesses at one site: threads of earlier chunks, of this chunk, and the first one."""
@@ -372,6 +376,7 @@ class Run:
                 shape=fault.shape, block=unravel(block, self.grid),
                 thread=unravel(thread, self.block), count=fault.count,
                 threads_in_launch=self.threads, line=site.line, line_text=site.line_text,
+                dynamic=self.sharedmem if _is_dynamic(fault.array.root) else None,
             )  # fmt: skip
 
     @property
