@@ -117,6 +117,30 @@ def test_a_race_names_both_threads_and_the_fix() -> None:
     assert "Put cuda.syncthreads()" in message and "race on tile" in message
 
 
+def rotations(rng: np.random.Generator, level: cases.Level) -> Iterator[Case]:
+    """One warp, then two."""
+    for n in (32, 64):
+        yield Case({"out": np.zeros(n, np.float32), "x": cases.values(rng, n)}, 1, n)
+
+
+@jit
+def turned_at_once(out, x):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = x[t]
+    out[t] = s[x.size - 1 - t]
+
+
+def test_the_gravest_form_of_a_race_is_told() -> None:
+    """Within the one warp of the smallest case syncwarp would do; in the next it would not."""
+    spec = KernelSpec(
+        "rotate", "t0_00_test", 1, ("out",), rotations,
+        lambda case: {"out": case.args["x"][::-1].astype(np.float64)},
+    )  # fmt: skip
+    message = " ".join(judge(spec, turned_at_once).message.split())
+    assert "turned_at_once[1, 64]" in message and "Put cuda.syncthreads()" in message
+
+
 def test_right_values_by_luck_do_not_pass() -> None:
     """Without its barrier the kernel gives the right values in lockstep order; it still fails."""
     case = counted()

@@ -98,6 +98,8 @@ def _telling(failures: list[Failure], spec: KernelSpec) -> tuple[str, Failure]:
     found = found or [failure for failure in failures if slug in failure.fits]
     if slug in spec.suspects:  # such a cause tells right elements from wrong ones
         found = [failure for failure in found if failure.partly] or found
+    # A race within a warp asks for syncwarp; one between warps, in a larger case, for more.
+    found = [failure for failure in found if not failure.mild] or found
     return slug, found[0]
 
 
@@ -126,7 +128,7 @@ def _faulty(kernel: Any, case: Case, poisoned: tuple[str, ...]) -> list[Failure]
     return [
         Failure(
             case, {first.kind: mend.strip()}, "\n".join([what, *lines]),
-            minor=not urgent(first), urgent=urgent(first),
+            minor=not urgent(first), urgent=urgent(first), mild=first.severity == "warning",
         )
     ]  # fmt: skip
 
