@@ -141,8 +141,21 @@ print("guess:", guess)
 # %% [markdown]
 r"""
 **16**: four elements of four bytes. The same kernel also turns all 16 elements in one block, with 64 bytes.
-The size counts bytes, not elements. With 4 instead of 16 there would be room for a single element,
-and on a GPU the other threads would write past the end.
+What if somebody counts elements, and writes 4?
+"""
+
+# %%
+guess = "?"  # the first place that does not exist
+
+try:
+    turn_dynamic[4, 4, 0, 4](out, a)
+except SimtError as error:
+    print(error)
+
+# %% [markdown]
+r"""
+Four bytes are room for one element, so place **1** does not exist. The size counts bytes.
+A GPU need not stop there: the threads may write past the end, and nobody tells you.
 
 ## 3. What if we leave the barrier out?
 

@@ -37,7 +37,8 @@ DIVERGENT = (
 LEFTOVERS = (
     "Which thread should have stored a value at this place, and did it?",
     "Shared memory does not start with zeros.  Each place that is read needs a store before the "
-    "barrier, also where the array has no element for it.",
+    "barrier: also where the array has no element for it, and also by threads that have nothing "
+    "else to do.  A thread that has returned stores nothing.",
 )
 WAITING = {"race": RACE, "divergent_barrier": DIVERGENT, "uninitialised": LEFTOVERS}
 
