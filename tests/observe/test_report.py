@@ -108,6 +108,47 @@ def k(out, x):
     assert report.integer_operations == {"int64": 32}
 
 
+TWO_ARRAYS = """
+@cuda.jit
+def k(out, a, b):
+    s = cuda.shared.array((32, 32), float32)
+    r = cuda.shared.array(32, float32)
+    t = cuda.threadIdx.x
+    out[t] = a[2 * t] + b[t] + b[31 - t]
+    out[t] = s[t, 0] * r[t]
+    out[t] = a[t] + b[t]
+"""
+
+
+def test_arrays_of_one_line_that_differ_are_told_apart() -> None:
+    """A mean of a good load and a bad one names neither; arrays that cost the same share a cell."""
+    a, b = np.zeros(64, np.float32), np.zeros(32, np.float32)
+    report = of(TWO_ARRAYS, 1, 32, b.copy(), a, b)
+    mixed, shared, alike = (line for line in report.lines if "out[t]" in line.text)
+    assert {of: share.sectors for of, share in mixed.arrays["loads"].items()} == {"a": 8, "b": 8}
+    assert (mixed.loads.requests, mixed.loads.sectors) == (3, 16)
+    text = str(report)
+    assert "loads of a 8.0 (4.0), loads of b 4.0 (4.0), stores 4.0 (4.0) sectors" in text
+    assert "loads of s 32.0 (1.0), loads of r 1.0 (1.0) wavefronts" in text
+    last = next(row for row in text.splitlines() if alike.text in row)
+    assert " loads 4.0 (4.0), stores 4.0 (4.0) sectors" in last
+    assert "loads of a 8.0 (4.0)<br>loads of b 4.0 (4.0)<br>stores 4.0 (4.0)" in (
+        report._repr_html_()
+    )
+    assert report.worst is not None and report.worst[0] is shared
+    assert report.worst[1].startswith("its shared loads of s take 32.0 wavefronts a request where")
+
+
+def test_the_sentence_on_the_worst_line_names_the_array() -> None:
+    """And how its own lanes lie, not those of its neighbour on the line."""
+    text = "@cuda.jit\ndef k(out, a, b):\n    t = cuda.grid(1)\n    out[t] = b[t + 1] + a[32 * t]\n"
+    report = of(text, 1, 32, *(np.zeros(n, np.float32) for n in (32, 1024, 64)))
+    assert report.worst is not None and report.worst[1] == (
+        "its global loads of a move 32.0 sectors a request where 4.0 would do: "
+        "neighbouring threads are 32 elements of a apart"
+    )
+
+
 @pytest.mark.parametrize(
     ("body", "why"),
     [

@@ -36,6 +36,11 @@ class Traffic(Counts):
         return self.sectors / self.requests if self.requests else 0.0
 
     @property
+    def fewest_per_request(self) -> float:
+        """Ideal sectors."""
+        return self.ideal_sectors / self.requests if self.requests else 0.0
+
+    @property
     def bytes_moved(self) -> int:
         """32 bytes for each sector."""
         return 32 * self.sectors
@@ -69,6 +74,11 @@ class SharedTraffic(Counts):
     @property
     def wavefronts_per_request(self) -> float:
         return self.wavefronts / self.requests if self.requests else 0.0
+
+    @property
+    def fewest_per_request(self) -> float:
+        """Ideal wavefronts."""
+        return self.ideal_wavefronts / self.requests if self.requests else 0.0
 
 
 @dataclass

@@ -6,7 +6,7 @@ in a dark notebook.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -74,25 +74,30 @@ def totals(report: Any) -> list[Total]:
 
 
 def _memory(line: Any) -> str:
-    parts = []
-    for group, (title, _) in metrics.MEMORY.items():
-        t = getattr(line, group)
-        if t.requests:
-            title = title.replace("global ", "")
-            fewest = t.ideal_sectors / t.requests
-            parts.append(f"{title} {t.sectors_per_request:.1f} ({fewest:.1f})")
-    return ", ".join(parts)
+    return _requests(line, metrics.MEMORY, "global ")
 
 
 def _shared(line: Any) -> str:
+    return _requests(line, metrics.SHARED, "shared ")
+
+
+def _requests(line: Any, groups: Mapping[str, tuple[str, str]], space: str) -> str:
+    """What a request moves and the fewest it could; by array where the arrays of a line differ."""
     parts = []
-    for group, (title, _) in metrics.SHARED.items():
-        s = getattr(line, group)
-        if s.requests:
-            fewest = s.ideal_wavefronts / s.requests
-            title = title.replace("shared ", "")
-            parts.append(f"{title} {s.wavefronts_per_request:.1f} ({fewest:.1f})")
+    for group, (title, _) in groups.items():
+        title = title.replace(space, "")
+        shares = {of: _share(one) for of, one in line.arrays.get(group, {}).items()}
+        if len(set(shares.values())) > 1:
+            parts += [f"{title} of {of} {share}" for of, share in shares.items()]
+        elif getattr(line, group).requests:
+            parts.append(f"{title} {_share(getattr(line, group))}")
     return ", ".join(parts)
+
+
+def _share(counts: Any) -> str:
+    shared = isinstance(counts, metrics.SharedTraffic)
+    each = counts.wavefronts_per_request if shared else counts.sectors_per_request
+    return f"{each:.1f} ({counts.fewest_per_request:.1f})"
 
 
 def _constants(line: Any) -> str:

@@ -10,6 +10,7 @@ from ..simt.launch import Run
 from ..simt.program import INSTRUCTIONS, Note
 from .counters import Counters, Place
 from .coverage import Coverage
+from .metrics import MEMORY, SHARED
 from .report import Line, Report
 
 
@@ -63,9 +64,20 @@ def build(kernel: Kernel, counters: Counters, run: Run, notes: Sequence[Note] = 
 
 
 def _add_place(line: Line, place: Place) -> None:
+    """Add the counts of one access to its line, and to its array's share of the line."""
+    group = getattr(line, place.group)
+    _count(group, place)
+    if place.group in (*MEMORY, *SHARED):
+        shares = line.arrays.setdefault(place.group, {})
+        _count(shares.setdefault(place.array, type(group)()), place)
+    moved, fewest = place.counts[2:4]
+    if moved > fewest and place.pattern:
+        line.patterns.setdefault(place.group, {}).setdefault(place.array, place.pattern)
+
+
+def _count(group: Any, place: Place) -> None:
     """Add the counts of one access, whose order is that of `addresses`."""
     requests, lanes, moved, fewest, lines_128b, worst = (int(n) for n in place.counts)
-    group = getattr(line, place.group)
     group.requests += requests
     group.lanes += lanes
     if place.space == "const":
@@ -84,8 +96,6 @@ def _add_place(line: Line, place: Place) -> None:
         group.ideal_sectors += fewest
         group.lines_128b += lines_128b
         group.bytes_requested += lanes * place.itemsize
-    if moved > fewest and place.pattern:
-        line.patterns.setdefault(place.group, place.pattern)
 
 
 class _Lines:

@@ -70,12 +70,17 @@ GROUPS = (*metrics.MEMORY, *metrics.SHARED, *metrics.ATOMICS, "const_loads", "br
 
 @dataclass
 class Line(Costs):
-    """All that was counted on one source line.  `patterns`: how a warp's lanes lie, by group."""
+    """All that was counted on one source line.
+
+    arrays: group -> array -> its share, of global, local and shared memory.
+    patterns: group -> array -> how a warp's lanes lie.
+    """
 
     function: str = ""
     number: int = 0
     text: str = ""
-    patterns: dict[str, str] = field(default_factory=dict)
+    arrays: dict[str, dict[str, Traffic | SharedTraffic]] = field(default_factory=dict)
+    patterns: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 @dataclass

@@ -29,19 +29,19 @@ def _wastes(line: Any) -> Iterable[tuple[float, float, str]]:
     """(waste, its share, sentence) for each group of a line's counts."""
     for group, (title, _) in metrics.MEMORY.items():
         t = getattr(line, group)
-        fewest = t.ideal_sectors / max(t.requests, 1)
+        of, one = _culprit(line, group)
         yield _waste(
             t.sectors, t.ideal_sectors,
-            f"its {title} move {t.sectors_per_request:.1f} sectors a request where {fewest:.1f} "
-            f"would do{_cause(line, group)}",
+            f"its {title}{of} move {one.sectors_per_request:.1f} sectors a request where "
+            f"{one.fewest_per_request:.1f} would do{_cause(line, group)}",
         )  # fmt: skip
     for group, (title, _) in metrics.SHARED.items():
         s = getattr(line, group)
-        fewest = s.ideal_wavefronts / max(s.requests, 1)
+        of, one = _culprit(line, group)
         yield _waste(
             s.wavefronts, s.ideal_wavefronts,
-            f"its {title} take {s.wavefronts_per_request:.1f} wavefronts a request where "
-            f"{fewest:.1f} would do, for bank conflicts of up to {s.worst} ways"
+            f"its {title}{of} take {one.wavefronts_per_request:.1f} wavefronts a request where "
+            f"{one.fewest_per_request:.1f} would do, for bank conflicts of up to {one.worst} ways"
             f"{_cause(line, group)}",
         )  # fmt: skip
     for group, title in metrics.ATOMICS.items():
@@ -74,6 +74,30 @@ def _waste(actual: float, fewest: float, why: str) -> tuple[float, float, str]:
     return actual - fewest, (actual - fewest) / actual if actual else 0.0, why
 
 
+def _beyond(counts: Any) -> int:
+    """What the accesses of an array move or pass beyond the fewest."""
+    if isinstance(counts, metrics.SharedTraffic):
+        return counts.bank_conflicts
+    return int(counts.sectors - counts.ideal_sectors)
+
+
+def _worst_array(line: Any, group: str) -> str:
+    """The array of a group that wastes most."""
+    shares = line.arrays[group]
+    return max(shares, key=lambda of: _beyond(shares[of]))
+
+
+def _culprit(line: Any, group: str) -> tuple[str, Any]:
+    """(" of a", its counts) where the arrays of a line waste differently; else the whole group."""
+    shares = line.arrays.get(group, {})
+    rates = {round(_beyond(one) / one.requests, 1) for one in shares.values()}
+    if len(rates) < 2:
+        return "", getattr(line, group)
+    name = _worst_array(line, group)
+    return f" of {name}", shares[name]
+
+
 def _cause(line: Any, group: str) -> str:
-    pattern = line.patterns.get(group, "")
+    patterns = line.patterns.get(group, {})
+    pattern = patterns.get(_worst_array(line, group)) if patterns else ""
     return f": {pattern}" if pattern else ""
