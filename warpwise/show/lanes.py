@@ -11,11 +11,11 @@ from html import escape
 from typing import Any
 
 from .launching import on_host, parts, shared_bytes
-from .palette import INK, QUIET, TINTS
+from .palette import QUIET, TINTS
 from .touch import LABEL, LaunchTouch
 
 ROWS = 48  # of a picture
-_CELL = "padding: 0; width: 13px; min-width: 13px; height: 15px; border: 1px"
+_CELL = "padding:0;min-width:13px;height:15px;border:1px"
 _HEAD = (
     f"border: none; background: none; padding: 1px 6px; font-weight: 400; color: {QUIET};"
     " font-size: 11px; white-space: nowrap;"
@@ -167,6 +167,5 @@ def _tr(cells: str) -> str:
 
 def _cell(active: bool, there: bool) -> str:
     if active:
-        return f'<td style="{_CELL} solid {QUIET}; background: {TINTS[0]}; color: {INK};"></td>'
-    frame = f"dotted {QUIET}" if there else "none"
-    return f'<td style="{_CELL} {frame}; background: none;"></td>'
+        return f'<td style="{_CELL} solid {QUIET};background:{TINTS[0]}"></td>'
+    return f'<td style="{_CELL} {f"dotted {QUIET}" if there else "none"};background:none"></td>'
