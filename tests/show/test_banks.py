@@ -97,8 +97,9 @@ def test_a_dial_chooses_the_access() -> None:
 
 
 def test_one_access_is_no_dial() -> None:
-    """A plain picture."""
+    """A plain picture; where there are several, one kind alone may be asked for."""
     assert isinstance(strided(2), BankMap)
+    assert "line 7 writes s" in str(tiled(kind="store"))
 
 
 def test_what_cannot_be_shown_is_said() -> None:

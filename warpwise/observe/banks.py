@@ -64,16 +64,21 @@ class SharedAccess:
 class WarpInShared(Quiet):
     """Records the loads and stores of one warp in shared memory, at most `limit` of them.
 
-    block: its number in the launch; warp: its number in the block; array: only this one.
+    block: its number in the launch; warp: its number in the block; array: only this one; kind: only
+    "load" or "store".
     After the run: `accesses`.
     """
 
     label = "counted"
 
-    def __init__(self, block: int, warp: int, array: str | None = None, limit: int = 64) -> None:
+    def __init__(
+        self, block: int, warp: int, array: str | None = None, kind: str | None = None,
+        limit: int = 64,
+    ) -> None:  # fmt: skip
         self.block = block
         self.warp = warp
         self.array = array
+        self.kind = kind
         self.limit = limit
         self.accesses: list[SharedAccess] = []
         self._often: dict[str, int] = {}
@@ -95,7 +100,9 @@ class WarpInShared(Quiet):
         if arr.root.space != "shared" or not 0 <= row < run.lanes[0]:
             return
         where = run.program.sites[site]
-        if self.array not in (None, where.array) or len(self.accesses) >= self.limit:
+        if self.array not in (None, where.array) or self.kind not in (None, kind):
+            return
+        if len(self.accesses) >= self.limit:
             return
         lanes = slice(32 * self.warp, 32 * self.warp + 32)
         here = np.broadcast_to(np.bool_(True) if m is True else m, run.lanes)[row, lanes]

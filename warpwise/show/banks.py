@@ -122,14 +122,15 @@ class BankMap:
 
 
 def show_banks(
-    launch: Any, *args: Any, array: str | None = None, block: Any = 0, warp: int = 0,
-    dials: Mapping[str, Sequence[Any]] | None = None,
+    launch: Any, *args: Any, array: str | None = None, kind: str | None = None, block: Any = 0,
+    warp: int = 0, dials: Mapping[str, Sequence[Any]] | None = None,
 ) -> BankMap | Dialled:  # fmt: skip
     """Which words of which banks a warp asks for: `show_banks(column[1, 32], out, x)`.
 
     It runs the kernel in the simulator on copies of `args`.  Where the warp makes several accesses
-    a dial chooses one; it starts at the one with the most conflicts.  array: only that one.  block:
-    its number in the launch, or (x, y, z).  warp: its number in the block.
+    a dial chooses one; it starts at the one with the most conflicts.  array: only that one.  kind:
+    only "load" or "store".  block: its number in the launch, or (x, y, z).  warp: its number in the
+    block.
     dials: parameter of the kernel -> the values of a further dial: `dials={"stride": range(34)}`.
     Raises what the launch itself would raise, and ValueError where nothing can be shown.
     """
@@ -151,7 +152,7 @@ def show_banks(
 
     def accesses(settings: Mapping[str, Any]) -> list[SharedAccess]:
         given = [settings.get(p, a) for p, a in zip(kernel.parameters, args, strict=True)]
-        return _seen(kernel, grid, dims, given, (number, warp, array), shared_bytes(launch))
+        return _seen(kernel, grid, dims, given, (number, warp, array, kind), shared_bytes(launch))
 
     def named(settings: Mapping[str, Any]) -> str:
         if not settings:
@@ -182,7 +183,7 @@ def _seen(
     grid: Any,
     dims: Any,
     args: Sequence[Any],
-    which: tuple[int, int, Any],
+    which: tuple[int, int, Any, Any],
     dynamic: int,
 ) -> list[SharedAccess]:
     from warpwise.observe.banks import WarpInShared
