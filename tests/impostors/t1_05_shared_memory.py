@@ -160,6 +160,28 @@ def everybody_loads_twice(a, shift):
     a[i] = s[(t + shift) % BLOCK] if shift else own
 
 
+@impostor("rotate_blocks", diagnosis="shift_ignored")
+@cuda.jit
+def right_for_the_first_case(a, shift):
+    s = cuda.shared.array(BLOCK, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    s[t] = a[i]
+    cuda.syncthreads()
+    a[i] = s[(t + 1) % BLOCK]
+
+
+@impostor("rotate_blocks", diagnosis="only_first_block")
+@cuda.jit
+def first_block_only(a, shift):
+    s = cuda.shared.array(BLOCK, np.float32)
+    t = cuda.threadIdx.x
+    if cuda.blockIdx.x == 0:
+        s[t] = a[t]
+        cuda.syncthreads()
+        a[t] = s[(t + shift) % BLOCK]
+
+
 # -- tile_reads --------------------------------------------------------------------------------
 
 
@@ -560,6 +582,24 @@ def halo_without_guard(out, a, n):
         out[i] = total / np.float32(WINDOW)
 
 
+@impostor("halo_mean", diagnosis="only_first_block")
+@cuda.jit
+def every_block_the_same(out, a, n):
+    s = cuda.shared.array(WIDE, np.float32)
+    t = cuda.threadIdx.x
+    for k in range(t, WIDE, BLOCK):
+        value = np.float32(0)
+        if 0 <= k - RADIUS < n:
+            value = a[k - RADIUS]
+        s[k] = value
+    cuda.syncthreads()
+    if t < n:
+        total = np.float32(0)
+        for k in range(WINDOW):
+            total += s[t + k]
+        out[t] = total / np.float32(WINDOW)
+
+
 # -- weigh_rows --------------------------------------------------------------------------------
 
 
@@ -758,6 +798,35 @@ def total_of_the_last_turn(out, m, w, rows, columns):
                 total += s[k] * m[start + k, j]
         cuda.syncthreads()
     if j < columns:
+        out[j] = total
+
+
+@impostor("weigh_rows", diagnosis="only_first_block")
+@cuda.jit
+def column_of_the_thread(out, m, w, rows, columns):
+    s = cuda.shared.array(BLOCK, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for start in range(0, rows, BLOCK):
+        if start + t < rows:
+            s[t] = w[start + t]
+        cuda.syncthreads()
+        if t < columns:
+            for k in range(min(BLOCK, rows - start)):
+                total += s[k] * m[start + k, t]
+        cuda.syncthreads()
+    if t < columns:
+        out[t] = total
+
+
+@impostor("weigh_rows", diagnosis="not_weighed")
+@cuda.jit
+def plain_sums(out, m, w, rows, columns):
+    j = cuda.grid(1)
+    if j < columns:
+        total = np.float32(0)
+        for k in range(rows):
+            total += m[k, j]
         out[j] = total
 
 

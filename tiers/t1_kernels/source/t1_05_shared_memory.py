@@ -15,6 +15,7 @@ It can. At the end of this lesson you can
 You need the lessons `t1_02_grids` and `t1_03_warps`, and about 40 minutes. You do not need a GPU.
 
 As before: where a cell starts with `guess = "?"`, put your answer there before you run it.
+The words in italics stand in the [glossary](../glossary.md), with the Polish word beside them.
 """
 
 # %%
@@ -22,6 +23,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from warpwise import compare, cuda, explain, profile, sanitize
+from warpwise.hardware import occupancy
 from warpwise.observe import Census
 from warpwise.show import show_occupancy, show_steps
 from warpwise.simt import SimtError, run
@@ -33,7 +35,7 @@ r"""
 A variable belongs to one thread. An array argument, in *global memory*, belongs to all threads of the launch.
 *Shared memory* lies in between: an array that belongs to one block. Each block has its own copy,
 all threads of the block see it, and it is gone when the block ends.
-On a GPU it sits inside the multiprocessor that runs the block, so it is close and fast [1].
+It sits inside the *multiprocessor* (SM), the part of the GPU that runs the block, so it is close and fast [1].
 
 The kernel below turns each portion of 8 elements round. Thread t writes its element into place t of the array `s`,
 waits for the others, and reads the place of another thread. What will `out[0]` and `out[8]` be?
@@ -115,11 +117,11 @@ Numba does not even take a sum: instead of `cuda.shared.array(BLOCK + 2, ...)`, 
 Where the size is known only at launch, use *dynamic* shared memory. The kernel asks for an array of size 0,
 and the launch says how many **bytes** there are: `kernel[blocks, threads, stream, bytes]`.
 (0 is the default stream; streams come in `t1_12_launches`.)
-How many bytes does a block of 4 threads need for its float32 elements?
+How many bytes does a block of 4 threads need for its float32 elements? And what if somebody counts elements, and writes 4?
 """
 
 # %%
-guess = "?"  # bytes for a block of 4 threads
+guesses = "?", "?"  # bytes for a block of 4 threads; what happens if you write 4
 
 
 @cuda.jit
@@ -136,26 +138,18 @@ for threads in (4, 16):
     size = threads * a.itemsize
     turn_dynamic[16 // threads, threads, 0, size](out, a)
     print(f"{threads:2} threads, {size} bytes:", out)
-print("guess:", guess)
-
-# %% [markdown]
-r"""
-**16**: four elements of four bytes. The same kernel also turns all 16 elements in one block, with 64 bytes.
-What if somebody counts elements, and writes 4?
-"""
-
-# %%
-guess = "?"  # the first place that does not exist
 
 try:
     turn_dynamic[4, 4, 0, 4](out, a)
 except SimtError as error:
     print(error)
+print("guesses:", *guesses)
 
 # %% [markdown]
 r"""
-Four bytes are room for one element, so place **1** does not exist. The size counts bytes.
-A GPU need not stop there: the threads may write past the end, and nobody tells you.
+**16**: four elements of four bytes. The same kernel also turns all 16 elements in one block, with 64 bytes.
+The size counts bytes: four are room for one element, and place 1 does not exist.
+A GPU need not stop there. The threads may write past the end, and nobody tells you.
 
 ## 3. What if we leave the barrier out?
 
@@ -217,6 +211,7 @@ So it finds the race whatever the order, here in a plain lockstep run.
 """
 
 # %%
+print("with its barrier:", sanitize(turn[16, BLOCK], out, a))
 sanitize(turn_at_once[2, 64], out, a)
 
 # %% [markdown]
@@ -224,14 +219,8 @@ r"""
 Read it as a sentence: thread 0 reads `s[63]`, thread 63 wrote it, and **nothing orders them**.
 Both lines are named, and the last line says what mends it.
 A barrier orders everything that the threads of a block do before it, in shared and in global memory, ahead of everything they do after it.
-It says nothing about other blocks. With its barrier, `turn` has no finding:
-"""
+It says nothing about other blocks.
 
-# %%
-print(sanitize(turn[16, BLOCK], out, a))
-
-# %% [markdown]
-r"""
 NVIDIA's tool for this is called *compute-sanitizer*, its part for races *racecheck*. It needs a GPU.
 Its manual shows what it says about one block of 128 threads in which each thread writes a four-byte integer,
 and thread 0 adds them all up without waiting: `[508 hazards]` [2].
@@ -430,7 +419,7 @@ r"""
 The most common way to write one is the guard that you learned in the first lesson: `if i < n:` around everything.
 In the last block some threads are outside, and the barrier stands inside.
 
-The other common form is an early `return`. A thread that has ended is not waited for,
+The other common form is an early `return`. A thread that has ended is not waited for [1],
 so this is no divergent barrier. Something else goes wrong. 100 elements, two blocks of 64: what is it?
 """
 
@@ -522,7 +511,7 @@ A reader reported it in 2025, and two other puzzles of the set were mended for t
 In another set, a reader saw the last value of block 0 turn up in block 1 [6].
 
 `sanitize` finds it always, since the simulator knows which places have been written.
-(NVIDIA's tool has this check as *initcheck*; for shared memory it has to be switched on.)
+(NVIDIA's tool has this check as *initcheck*; for shared memory it has to be switched on [2].)
 
 ## 9. The tile
 
@@ -658,6 +647,9 @@ r"""
 
 Reads of single threads are not what a GPU moves. It moves sectors, 32 bytes at a time, for a whole warp (`t1_04_coalescing`).
 `compare` puts the counters of both kernels side by side. Will the sectors fall by a factor of 7 as well?
+
+We also print four counters of the tile by the names that Nsight Compute, NVIDIA's profiler, gives them:
+requests and sectors of loads from global memory, then requests to load from shared memory and to store there.
 """
 
 # %%
@@ -665,6 +657,15 @@ guess = "?"  # factor by which the sectors fall
 
 photo = np.random.default_rng(seed=4).random((160, 192), dtype=np.float32)
 arguments = np.zeros_like(photo), photo, 160, 192
+metrics = profile(blur_tile[(12, 10), block], *arguments).metrics()
+for name in (
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "smsp__inst_executed_op_shared_ld.sum",
+    "smsp__inst_executed_op_shared_st.sum",
+):
+    print(f"{metrics[name]:6,}  {name}")
+
 compare({
     "nine reads": (blur[(12, 10), block], *arguments),
     "tile and halo": (blur_tile[(12, 10), block], *arguments),
@@ -680,23 +681,6 @@ The modelled times say the same in another way. At best, when the caches catch a
 At worst, when the caches catch nothing, the tile wins. Nine reads from nine threads nearby are easy for a cache.
 Shared memory pays off more when a block uses each value many times, as in the matrix products of `t2_01_gemm_tiles`.
 The column *conflicts* is new too: `t1_06_banks` is about nothing else.
-
-These are the counters by the names that Nsight Compute, NVIDIA's profiler, uses:
-"""
-
-# %%
-counters = profile(blur_tile[(12, 10), block], *arguments).metrics()
-for name in (
-    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "smsp__inst_executed_op_shared_ld.sum",
-    "smsp__inst_executed_op_shared_st.sum",
-):
-    print(f"{counters[name]:6,}  {name}")
-
-# %% [markdown]
-r"""
-The first two are requests and sectors of loads from global memory, the last two are requests to shared memory, loads and stores.
 
 ## 11. Shared memory is scarce
 
@@ -736,18 +720,23 @@ r"""
 Look at *static shared memory* and *occupancy*. 1,296 bytes a block are no burden: **8** blocks of 256 threads fill all 64 warps that the SM can hold.
 
 An SM of the A100 has 164 KB of shared memory, and keeps 1 KB of it for itself for each block.
-How many blocks of 256 threads fit if each declares 48 KB? Guess, then turn the dial `shared_bytes`.
-From which size on does shared memory bind?
+How many blocks of 256 threads fit if each declares 48 KB, and from which size on does shared memory decide?
+Guess, run the cell, then turn the dials: fewer threads in a block, another GPU.
 """
 
 # %%
 guess = "?"  # blocks with 48 KB each
+
+for kilobytes in (8, 16, 20, 32, 48):
+    print(f"{kilobytes:2} KB: {occupancy('A100', 256, 32, kilobytes * 1024)}")
+print("guess:", guess)
 
 show_occupancy("A100", threads=256, registers=32, shared_bytes=48 * 1024)
 
 # %% [markdown]
 r"""
 **3** blocks: 3 * 49 KB = 147 KB, and a fourth does not fit. Only 24 of 64 warps are there to do the work.
+With 16 KB nothing is lost, with 20 KB one block is.
 Whether that is too few is the question of `t1_10_occupancy`.
 
 ## What to remember

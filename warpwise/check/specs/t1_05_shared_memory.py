@@ -88,12 +88,14 @@ ROTATE_BLOCKS = KernelSpec(
         "not_wrapped": lambda case: {"a": not_wrapped(case)},
         "whole_array": lambda case: {"a": rotated_whole(case)},
         "unchanged": lambda case: {"a": case.args["a"].astype(np.float64)},
+        "shift_ignored": lambda case: {"a": rotated(Case({**case.args, "shift": 1}, 1, BLOCK))},
     },
     causes={
         "wrong_direction": "Each portion has moved to the right.",
         "not_wrapped": "The last elements of each portion were not stored.",
         "whole_array": "The array has moved as one piece, across the blocks.",
         "unchanged": "No element has moved.",
+        "shift_ignored": "Every portion has moved by one place, whatever the shift is.",
         "too_many_loads": "Elements are loaded from global memory more than once.",
         "too_many_stores": "Elements are stored to global memory more than once.",
         "too_much_shared": "Each block keeps more than its own elements.",
@@ -115,6 +117,10 @@ ROTATE_BLOCKS = KernelSpec(
         "unchanged": (
             "Which place of the shared array does your store read?",
             "Store s[t] on the way in, and read (t + shift) % BLOCK on the way out.",
+        ),
+        "shift_ignored": (
+            "Which of the two parameters does your kernel not use?",
+            "The place to read depends on shift: (t + shift) % BLOCK.",
         ),
         "out_of_bounds": (
             "Which places does the shared array have?",
