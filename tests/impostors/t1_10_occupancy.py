@@ -386,6 +386,28 @@ def tile_for_a_only(out, a, b):
         out[y, x] = total
 
 
+@impostor("strip_product", diagnosis="too_many_sectors")
+@cuda.jit
+def tile_for_b_only(out, a, b):
+    tile_b = cuda.shared.array((64, 32), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    x, y = cuda.grid(2)
+    m, n = out.shape
+    depth = b.shape[0]
+    total = np.float32(0)
+    for start in range(0, depth, 64):
+        part = min(64, depth - start)
+        for k in range(ty, part, 4):
+            tile_b[k, tx] = b[start + k, x] if x < n else np.float32(0)
+        cuda.syncthreads()
+        if y < m:
+            for k in range(part):
+                total += a[y, start + k] * tile_b[k, tx]
+        cuda.syncthreads()
+    if y < m and x < n:
+        out[y, x] = total
+
+
 @impostor("strip_product", diagnosis="first_strip_only")
 @cuda.jit
 def one_round(out, a, b):

@@ -124,6 +124,31 @@ def one_flat_array_and_barrier_first(out, a, b):
         out[y, x] = total
 
 
+@variant("strip_product")
+@cuda.jit
+def a_row_in_the_lanes_of_a_warp(out, a, b):
+    tile_b = cuda.shared.array((64, 32), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    x, y = cuda.grid(2)
+    m, n = out.shape
+    depth = b.shape[0]
+    total = np.float32(0)
+    for start in range(0, depth, 64):
+        part = min(64, depth - start)
+        for k in range(ty, part, 4):
+            tile_b[k, tx] = b[start + k, x] if x < n else np.float32(0)
+        cuda.syncthreads()
+        for first in range(0, part, 32):
+            mine = np.float32(0)
+            if y < m and first + tx < part:
+                mine = a[y, start + first + tx]
+            for k in range(first, min(first + 32, part)):
+                total += cuda.shfl_sync(0xFFFFFFFF, mine, k - first) * tile_b[k, tx]
+        cuda.syncthreads()
+    if y < m and x < n:
+        out[y, x] = total
+
+
 @variant("best_launch")
 def maximum_of_a_key(max_warps, max_blocks, shared_sm, versions):
     def warps(threads, registers, per_thread):

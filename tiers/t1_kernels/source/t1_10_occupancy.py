@@ -39,7 +39,7 @@ Several blocks can be on an SM at the same time, until one of four things runs o
 |---|---|
 | warps | its threads divided by 32, rounded up |
 | blocks | one place |
-| registers | its threads' local variables, held until the block ends |
+| registers | what the compiler gives its threads, held until the block ends |
 | shared memory | what it declares |
 
 A *register* is a place for 4 bytes inside the SM. The compiler decides how many of them a thread gets.
@@ -77,7 +77,7 @@ print("each limit alone:", {name: count for name, count in now.allowed.items() i
 r"""
 **8 blocks**. 256 threads are 8 warps, and 64 warps hold 8 such blocks.
 256 * 32 = 8,192 registers a block, and 65,536 / 8,192 is 8 as well. So two limits *bind* at the same time.
-The place limit of 32 is far away. Occupancy is 100 %.
+The limit of 32 blocks is far away. Occupancy is 100 %.
 
 Nsight Compute, NVIDIA's profiler, prints the same limits as `launch__occupancy_limit_warps`, `launch__occupancy_limit_registers`,
 `launch__occupancy_limit_shared_mem` and `launch__occupancy_limit_blocks`.
@@ -102,7 +102,8 @@ r"""
 **62.5 %**, which the guide prints as 63 %. Only 4 blocks fit. Two rules explain it.
 
 1. *Registers come in units of 256 for each warp.* 37 registers times 32 lanes are 1,184. The warp gets 1,280.
-2. *The register file has four parts.* Each part has 16,384 registers, and a warp lies in one part.
+2. *The register file has four parts*, one for each of the four units in an SM that start instructions.
+   A part has 16,384 registers, and a warp lies in one part.
 
 Step by step:
 """
@@ -158,7 +159,7 @@ Small blocks pay for it most: a block of 32 threads pays as much as one of 1,024
 ## 3. Turn the dials
 
 Here is a kernel with 128 threads, 40 registers and 18 KB of shared memory, on an A100.
-Before you turn anything: which limit binds? Then try to fill the SM by turning a single dial.
+Before you turn anything: which limit binds? And can you reach 100 % by turning only one of the dials for the kernel?
 """
 
 # %%
@@ -166,8 +167,9 @@ show_occupancy("A100", threads=128, registers=40, shared_bytes=18 * 1024)
 
 # %% [markdown]
 r"""
-Shared memory binds at 8 blocks, 50 %. With less shared memory the number of blocks grows, but only to 12.
-There the registers take over: 75 %. When one limit gives way, the next one binds. You have to know all four.
+Shared memory binds at 8 blocks, 50 %. One dial is not enough: with less shared memory the number of blocks grows, but only to 12.
+There the registers take over: 75 %. With fewer registers alone, nothing changes at all.
+When one limit gives way, the next one binds. You have to know all four.
 
 `what_would_change_it` looks for the nearest change of one number that lets more warps in.
 """

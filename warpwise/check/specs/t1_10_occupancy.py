@@ -86,7 +86,7 @@ WARPS_TO_FILL = FunctionSpec(
         ),
         "whole_device": (
             "Whose bytes does bandwidth times latency count?",
-            "The device's.  Its SMs share them: divide by sms.",
+            "Bandwidth is the device's, and its SMs share it: divide by sms.",
         ),
         "microseconds": (
             "A clock of 1,000 MHz makes one cycle a nanosecond.  What does your formula make of "
@@ -243,8 +243,8 @@ FOUR_LIMITS = FunctionSpec(
         ),
         "one_register_file": (
             "Where do the registers of one warp lie?",
-            "In one of four parts of 16,384.  Count the warps that fit in a part, times four, "
-            "then divide by the warps of a block.",
+            "A warp lies in one of four parts of 16,384.  Count the warps that fit in a part, "
+            "times four, then divide by the warps of a block.",
         ),
         "plain_registers": (
             "In which units, and from how many parts, are registers handed out?",
@@ -489,7 +489,8 @@ STRIP_PRODUCT = KernelSpec(
         ),
         "too_many_sectors": (
             "How often is each element of a and b loaded by one block?",
-            "Once: every thread loads its share of the strip into the tiles, then all read there.",
+            "Load each element once: every thread brings its share of the strip into the tiles, "
+            "then all read there.",
         ),
         "reduced_precision": (
             "Half the bytes, and half the digits?",
