@@ -37,7 +37,7 @@ class Evidence:
     census: Writes | None
     names: Mapping[str, str]
     inout: bool = False
-    unordered: bool = False  # got was sorted
+    unordered: bool = False  # got was put in the order of want
 
     @property
     def name(self) -> str:
@@ -57,12 +57,17 @@ class Evidence:
     def matches(self, other: np.ndarray) -> bool:
         """Is every element that was written as in `other`, and none as it should be by luck?
 
-        A masked element of `other` is one that this mistake leaves unwritten.
+        A masked element of `other` is one that this mistake leaves unwritten.  An output that may
+        be read first counts as a whole: what nobody wrote still holds its old value.
         """
-        if other.shape != self.got.shape or not self.written.any():
+        if other.shape != self.got.shape or not (self.written.any() or self.inout):
             return False
         missing = np.ma.getmaskarray(other) if isinstance(other, np.ma.MaskedArray) else None
         plain = np.ma.getdata(other).astype(self.want.dtype, copy=False)
+        if self.inout:
+            there = self.due if missing is None else self.due & ~missing
+            kept = missing is None or self.unwritten[self.due & missing].all()
+            return bool(kept and close(self.got, plain, self.tolerance)[there].all())
         if missing is not None and not (missing == self.unwritten)[self.due].all():
             return False
         return bool(close(self.got, plain, self.tolerance)[self.written].all())
@@ -80,7 +85,8 @@ def gather(
 ) -> Evidence:
     """Compare one output with its reference.
 
-    unordered: the elements that have to be written may stand in any order; here they are sorted.
+    unordered: the elements that have to be written may stand in any order; each is put where the
+    reference, which is sorted, has its like.
     """
     got = outcome.arrays[output]
     keep = np.ma.getmaskarray(reference) if isinstance(reference, np.ma.MaskedArray) else None
@@ -99,7 +105,7 @@ def gather(
     if unordered:
         places = np.flatnonzero(~keep)
         order = np.arange(got.size)
-        order[places] = places[np.lexsort((got[places], unwritten[places]))]
+        order[places] = places[_beside(got[places], unwritten[places], want[places], tolerance)]
         got, unwritten = got[order], unwritten[order]
         if seen is not None:
             seen = Writes(*(getattr(seen, part.name)[order] for part in fields(Writes)))
@@ -114,3 +120,28 @@ def gather(
         case, output, got, want, keep, unwritten, wrong, tolerance, inputs, seen, names, inout,
         unordered,
     )  # fmt: skip
+
+
+def _beside(
+    got: np.ndarray, unwritten: np.ndarray, want: np.ndarray, tolerance: Tolerance
+) -> np.ndarray:
+    """The order of `got` in which as many elements as possible equal those of `want`, sorted.
+
+    The others follow by value, unwritten ones last, in the places that are left.
+    """
+    order = np.lexsort((got, unwritten))
+    written = int(np.count_nonzero(~unwritten))
+    placed = np.full(want.size, -1)
+    left = []
+    i = k = 0
+    while i < written and k < want.size:
+        if close(got[order[i]], want[k], tolerance):
+            placed[k] = order[i]
+            i, k = i + 1, k + 1
+        elif got[order[i]] < want[k]:
+            left.append(order[i])
+            i += 1
+        else:
+            k += 1
+    placed[placed < 0] = [*left, *order[i:]]
+    return placed
