@@ -180,6 +180,21 @@ def k(out, x):
     assert (report.worst[0].text.strip(), report.worst[1]) == (body, why)
 
 
+def test_shared_memory_is_not_explained_by_sectors() -> None:
+    """The first warp has one row and no conflict, the next ones have two; sectors are no reason."""
+    text = """
+@cuda.jit
+def k(out):
+    s = cuda.shared.array((18, 18), float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    if x > 0 and y > 0:
+        s[y, x] = 1
+"""
+    report = of(text, 1, (16, 16), np.zeros(1, np.float32))
+    assert report.worst is not None
+    assert report.worst[1].endswith("for bank conflicts of up to 2 ways")
+
+
 def test_constant_memory_serves_one_address_at_a_time() -> None:
     """A global array is constant memory: broadcast is free, distinct addresses queue."""
     text = "@cuda.jit\ndef k(out):\n    t = cuda.grid(1)\n    out[t] = TABLE[{}]\n"

@@ -256,6 +256,8 @@ def describe(at: Any, mask: Any, itemsize: int, array: str, space: str) -> str:
         return f"neighbouring threads use different indices of {array}"
     if abs(step) > 1:
         return f"neighbouring threads are {abs(step):,} elements of {array} apart"
+    if space == "shared":  # it has no sectors; side by side, lanes meet in no bank
+        return ""
     past = int(chosen.min()) * itemsize % 32
     return f"each warp starts {past} bytes past a sector of {array}" if past else ""
 
