@@ -177,16 +177,21 @@ BLOCKS, THREADS, LIMIT, TURNS = 2, 80, 100, 8
 COMPARE, SHORT, LONG, TURN = 1, 4, 3, 2  # slots of the if, its first side, else, one turn in else
 
 
+def _sides(warp: range) -> set[bool]:
+    """Whether there are lanes that take the first side (True), and others (False)."""
+    return {i < LIMIT for i in warp}
+
+
 def slots_of(
     warps: list[range], *, short: int = SHORT, long: int = LONG, turn: int = TURN,
     compare: int = COMPARE, trips: Callable[[list[int]], float] = max,
-    sides: Callable[[list[int]], set[bool]] = lambda i: {one < LIMIT for one in i},
+    sides: Callable[[range], set[bool]] = _sides,
 ) -> float:  # fmt: skip
     """Slots of the launch, warp by warp; the arguments describe mistakes."""
     total = 0.0
     for warp in warps:
         turns = [i % TURNS for i in warp if i >= LIMIT] or [0]
-        taken = sides(list(warp))
+        taken = sides(warp)
         total += compare + short * (True in taken)
         total += (long + turn * trips(turns)) * (False in taken)
     return total
@@ -797,6 +802,11 @@ def _last(rows: Array) -> Array:
     return 31 - rows[:, ::-1].argmax(axis=1)
 
 
+def _minimum(case: Case) -> Outputs:
+    least = argmax(Case({**case.args, "a": -case.args["a"]}, case.grid, case.block))
+    return {"best": -least["best"], "place": least["place"]}
+
+
 def _zero_filled(case: Case) -> Outputs:
     """Lanes without an element take part with zero."""
     rows = rows_of(case.args["a"].astype(np.float64), 0)
@@ -825,9 +835,7 @@ WARP_ARGMAX = KernelSpec(
             "place": np.asarray(argmax(case)["place"]) % 32
         },
         "one_too_far": lambda case: {"place": np.asarray(argmax(case)["place"]) + 1},
-        "minimum": lambda case: argmax(Case({**case.args, "a": -case.args["a"]}, 1, 1)) | {
-            "best": -np.asarray(argmax(Case({**case.args, "a": -case.args["a"]}, 1, 1))["best"])
-        },
+        "minimum": _minimum,
         "filled_with_zero": _zero_filled,
         "largest_magnitude": _largest_magnitude,
         "first_lane": lambda case: argmax(case, lambda rows: np.zeros(len(rows), np.int64)),
