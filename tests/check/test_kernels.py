@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -349,3 +351,12 @@ def test_a_cause_that_speaks_of_a_part_is_shown_where_there_is_one() -> None:
 
     assert record.diagnosis == "start_zero"
     assert "  where  zero_start[1, 32](out, a, b, n) with n = 32\n" in record.message
+
+
+def test_scratch_may_be_changed() -> None:
+    """An array that the spec calls scratch is no input that must stay as it is."""
+    before = judge(GUARDED, answers.writes_input)
+    spec = dataclasses.replace(GUARDED, scratch=("a", "b"))
+
+    assert before.diagnosis == "input_modified"
+    assert judge(spec, answers.writes_input).status == "pass"

@@ -216,7 +216,7 @@ def _changed_input(
     spec: KernelSpec, case: Case, outcome: Outcome, names: Mapping[str, str]
 ) -> Failure | None:
     for name, before in case.args.items():
-        if not isinstance(before, np.ndarray) or name in spec.outputs:
+        if not isinstance(before, np.ndarray) or name in (*spec.outputs, *spec.scratch):
             continue
         after, own = outcome.arrays[name], names[name]
         seen = outcome.census.get(name)

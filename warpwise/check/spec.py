@@ -35,6 +35,7 @@ class KernelSpec:
     reference: case -> {output: array}, computed in higher precision.  A masked element (np.ma) is
         one that the kernel must leave alone.
     inout: outputs whose contents the kernel may read first; they are not poisoned.
+    scratch: arrays that the kernel may change as it likes; nobody looks at them afterwards.
     tolerance: dtype name -> Tolerance, where the default of the dtype does not fit.
     unordered: 1-D outputs whose elements may come in any order; `reference` gives them sorted.
     writes_once: no element may be written twice.
@@ -56,6 +57,7 @@ class KernelSpec:
     reference: Callable[[Case], Mapping[str, np.ndarray]]
     inout: tuple[str, ...] = ()
     unordered: tuple[str, ...] = ()
+    scratch: tuple[str, ...] = ()
     tolerance: Mapping[str, Tolerance] = field(default_factory=dict)
     writes_once: bool = False
     owner: Owner | None = None
