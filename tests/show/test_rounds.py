@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from warpwise.show import Rounds, show_rounds
+from warpwise.show.dial import Dialled
 from warpwise.show.palette import TINTS
 from warpwise.simt import Kernel, OutOfBoundsError
 
@@ -68,6 +69,16 @@ def test_the_table_has_a_filled_cell_for_each_busy_thread() -> None:
     assert html.count(TINTS[0]) == 64 + 63 + 1
     assert html.count("dotted") == 8 * 64 - 128
     assert 'colspan="8"' in html
+
+
+def test_several_launches_have_a_dial() -> None:
+    """Without widgets the first is shown."""
+    kernel = Kernel.from_source(TREE, "tree")
+    args = np.zeros(1, np.float32), np.ones(8, np.float32)
+    dialled = show_rounds({"four": kernel[1, 4], "eight": kernel[1, 8]}, *args, array="s")
+    assert isinstance(dialled, Dialled)
+    assert str(dialled) == str(drawn(4))
+    assert "tree[1, 8]" in dialled.at(version="eight")["text/plain"]
 
 
 def test_an_array_that_is_not_there() -> None:

@@ -8,11 +8,12 @@ Tables with inline styles only, as in figure.py: a notebook that is not trusted 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from .dial import Bundle, Dial, Dialled
 from .launching import on_host, parts, shared_bytes
 from .palette import INK, QUIET, TINTS
 from .touch import LABEL, LaunchTouch
@@ -129,14 +130,28 @@ class Rounds:
         return f'<td style="{style} font-size: 11px; text-align: center;">{inside}</td>'
 
 
-def show_rounds(launch: Any, *args: Any, array: str, block: Any = 0) -> Rounds:
+def show_rounds(
+    launch: Any, *args: Any, array: str, block: Any = 0
+) -> Rounds | Dialled:  # fmt: skip
     """Which threads of a block work on `array` between barriers: `show_rounds(k[1, 64], out, x,
     array="s")`.
 
-    It runs the kernel in the simulator on copies of `args`.  array: its name in the kernel.
-    block: its number in the launch, or (x, y, z).  Raises what the launch itself would raise, and
-    ValueError where the block never touches such an array.
+    It runs the kernel in the simulator on copies of `args`.  launch: may also be several, by name:
+    `{"tree": tree[1, 64], "flat": flat[1, 64]}` gives a dial between them.  array: its name in the
+    kernel.  block: its number in the launch, or (x, y, z).  Raises what the launch itself would
+    raise, and ValueError where the block never touches such an array.
     """
+    if not isinstance(launch, Mapping):
+        return _drawn(launch, args, array, block)
+
+    def draw(version: str) -> Bundle:
+        return _drawn(launch[version], args, array, block)._repr_mimebundle_()
+
+    return Dialled([Dial("version", tuple(launch), next(iter(launch)))], draw)
+
+
+def _drawn(launch: Any, args: tuple[Any, ...], array: str, block: Any) -> Rounds:
+    """The rounds of one launch."""
     from warpwise.observe import Trace
     from warpwise.simt import SimtError, run
 
