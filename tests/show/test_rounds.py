@@ -43,10 +43,10 @@ def test_a_small_block_says_what_each_thread_adds() -> None:
     assert str(drawn(4)) == (
         "tree[1, 4](out, x): who works on s, round by round\n"
         "            0   1   2   3\n"
-        "  round 0  >0  >1  >2  >3  4 of 4 threads, 1 of 1 warps\n"
-        "  round 1 0+2 1+3   .   .  2 of 4 threads, 1 of 1 warps\n"
-        "  round 2 0+1   .   .   .  1 of 4 threads, 1 of 1 warps\n"
-        "  round 3   0   .   .   .  1 of 4 threads, 1 of 1 warps\n"
+        "  round 0  >0  >1  >2  >3  4 of 4 threads, 1 of 1 warp\n"
+        "  round 1 0+2 1+3   .   .  2 of 4 threads, 1 of 1 warp\n"
+        "  round 2 0+1   .   .   .  1 of 4 threads, 1 of 1 warp\n"
+        "  round 3   0   .   .   .  1 of 4 threads, 1 of 1 warp\n"
         "  (counted, simulator)"
     )
 

@@ -69,7 +69,8 @@ class Rounds:
     def busy(self, row: Round) -> str:
         """For example "8 of 64 threads, 1 of 2 warps"."""
         warps = -(-self.size // WARP)
-        return f"{len(row.touched)} of {self.size} threads, {len(row.warps)} of {warps} warps"
+        of = "warp" if warps == 1 else "warps"
+        return f"{len(row.touched)} of {self.size} threads, {len(row.warps)} of {warps} {of}"
 
     def __str__(self) -> str:
         named = self.size <= NAMED

@@ -26,7 +26,7 @@ Run this cell first.
 # %%
 import numpy as np
 
-from warpwise import check, cuda, sanitize
+from warpwise import check, cuda, profile, sanitize
 
 # %% [markdown]
 r"""
@@ -409,8 +409,25 @@ def max_where(best, where, x, n):
     ### END SOLUTION
 
 
+# %% [markdown]
+r"""
+When the check passes, it is followed by your score: our issue slots over yours, times 100, on 40,000 random numbers in 8 blocks of 256 threads.
+More than 100 means that you beat us.
+"""
+
 # %% tags=["check"]
-check("max_where", max_where)
+if check("max_where", max_where).status == "pass":
+    x = np.random.default_rng(seed=1).random(40_000, dtype=np.float32)
+    best, where = np.zeros(8, np.float32), np.zeros(8, np.int64)
+    slots = profile(max_where[8, 256], best, where, x, x.size).work.slots
+    ladder = {
+        "two passes: the maximum, then its index": 8_389,
+        "a tree of pairs in shared memory": 6_860,
+        "our solution": 4_876,
+        "yours": slots,
+    }
+    for version, needed in ladder.items():
+        print(f"{needed:6,} issue slots, score {100 * 4_876 / needed:4.0f}   {version}")
 
 # %% [markdown]
 r"""
