@@ -102,7 +102,7 @@ r"""
 A grid of any size, with blocks that are at least 8 threads wide along x.
 
 **Required.** `out[y, x] = gain[y] * a[y, x]` for every pixel, each written once.
-Every load and store of a warp moves as few sectors as it can.
+Every load and store of a warp asks for as few sectors as it can. This is counted on 96 rows and 160 columns.
 
 **Example.** With `gain = [1, 2]` the picture `[[1, 2, 3], [4, 5, 6]]` becomes `[[1, 2, 3], [8, 10, 12]]`.
 """
@@ -191,8 +191,8 @@ r"""
 Any number of blocks and of threads, so use a grid-stride loop.
 
 **Required.** `arrays[f, i]` is field `f` (0, 1 or 2) of record `i`. Each element is written once.
-Loads and stores together ask for at most 11 sectors for every 32 numbers.
-One thread for each record asks for 16: three loads of 12 sectors and three stores of 4, for 96 numbers.
+Loads and stores together ask for at most 11 sectors for every 32 numbers, counted on 1,024 records.
+A thread for each record would ask for 16: three loads of 12 sectors and three stores of 4, for 96 numbers.
 
 **Example.** The six numbers `[1, 2, 3, 4, 5, 6]` are two records; they become the rows `[1, 4]`, `[2, 5]` and `[3, 6]`.
 """
@@ -210,16 +210,13 @@ def split_fields(arrays, records, n):
 
 # %% [markdown]
 r"""
-When the check passes, a picture of your first warp follows.
+When the check passes, a picture of your first warp follows: what it loads, and where its stores go.
 """
 
 # %% tags=["check"]
 if check("split_fields", split_fields).status == "pass":
-    print(
-        show_sectors(
-            split_fields[1, 96], np.zeros((3, 32), np.float32), np.zeros(96, np.float32), 32
-        )
-    )
+    arrays, records = np.zeros((3, 32), np.float32), np.zeros(96, np.float32)
+    print(show_sectors(split_fields[1, 96], arrays, records, 32))
 
 # %% [markdown]
 r"""
@@ -271,7 +268,7 @@ And `warp_sum`, in the cell below. *All* 32 lanes of a warp call it with a value
 Lanes without a number of their own must bring a zero.
 
 **Required.** `out[y]` is the sum over x of `a[y, x] * v[x]`, 0 for an empty row, each written once.
-All loads together ask for at most 8 sectors for every 32 numbers of the matrix.
+All loads together ask for at most 8 sectors for every 32 numbers of the matrix, counted on 64 rows and 256 columns.
 
 **Example.** `[[1, 2, 3], [4, 5, 6]]` times `[1, 10, 100]` is `[321, 654]`.
 """
@@ -305,15 +302,14 @@ def dot_rows(out, a, v, height, width):
 
 # %% [markdown]
 r"""
-When the check passes, a ladder follows: how far each version is from the least possible, which is to ask for every
-sector of the matrix and of the vector once. Can you climb one rung higher than 8?
+When the check passes, a ladder of versions follows, with yours on it. The score is 100 for the least possible:
+to ask for every sector of the matrix and of the vector once. Can you climb to the third rung?
 """
 
 # %% tags=["check"]
 if check("dot_rows", dot_rows).status == "pass":
-    yours = profile(
-        dot_rows[32, 128], np.zeros(256, np.float32), matrix, vector, 256, 512
-    ).loads.sectors
+    result = np.zeros(256, np.float32)
+    yours = profile(dot_rows[32, 128], result, matrix, vector, 256, 512).loads.sectors
     least = (matrix.nbytes + vector.nbytes) // 32
     per_32 = matrix.size // 32
     rungs = {
@@ -322,7 +318,7 @@ if check("dot_rows", dot_rows).status == "pass":
         "a warp for four rows": 5 * per_32,
     }
     for name, sectors in {**rungs, "yours": yours}.items():
-        print(f"{name:20}  {sectors:8,} sectors   {least / sectors:4.0%} of the best")
+        print(f"{name:20}  {sectors:8,} sectors   score {100 * least / sectors:.0f}")
 
 # %% [markdown]
 r"""

@@ -23,7 +23,7 @@ import numpy as np
 
 from warpwise import compare, cuda, profile
 from warpwise.compiler import compile_kernel
-from warpwise.show import show_sectors
+from warpwise.show import show_sectors, table
 
 # %% [markdown]
 r"""
@@ -67,27 +67,26 @@ good = profile(add_xy[wide, block], sum_xy, a, b, height, width)
 bad = profile(add_yx[tall, block], sum_yx, a, b, height, width)
 
 print("equal:", np.array_equal(sum_xy, sum_yx))
-print(
-    f"bytes that the threads ask for:  {good.loads.bytes_requested:>11,}  {bad.loads.bytes_requested:>11,}"
-)
-print(
-    f"bytes that move to answer them:  {good.loads.bytes_moved:>11,}  {bad.loads.bytes_moved:>11,}"
-)
 print("guess:", guess, "   times:", bad.loads.bytes_moved / good.loads.bytes_moved)
+rows = [
+    ("the threads ask for", f"{good.loads.bytes_requested:,}", f"{bad.loads.bytes_requested:,}"),
+    ("to answer, there move", f"{good.loads.bytes_moved:,}", f"{bad.loads.bytes_moved:,}"),
+]
+table(("bytes read", "x is the column", "x is the row"), rows, "counted")
 
 # %% [markdown]
 r"""
 Both ask for the same 16,588,800 bytes. To answer the second one, **8** times as many have to move.
 `profile` runs a launch in the simulator and counts what every access of every warp costs.
-These are exact counts, not times. But most kernels wait for memory most of the time,
-so for them eight times the bytes is a disaster.
+These are exact counts, not times. But a sum of photos has little else to do than to move bytes,
+so eight times the bytes is a disaster.
 
 To see where the factor 8 comes from, we look at one single load of one single warp.
 
 ## 2. One load of a warp
 
 The 32 threads of a warp execute a load together, so the memory gets 32 addresses at once.
-This is one *request*. The memory does not answer it byte by byte.
+This is one [*request*](../glossary.md#memory). The memory does not answer it byte by byte.
 It is cut into *sectors* of 32 bytes, and a sector moves whole or not at all [1].
 Four sectors make a *line* of 128 bytes, the unit in which caches keep their books [2].
 
@@ -125,7 +124,7 @@ show_sectors(copy[1, 32], out, numbers)
 # %% [markdown]
 r"""
 When the lanes of a warp ask for neighbouring addresses, their 32 loads melt into a few sectors.
-That is *coalescing*. It is not something you switch on. It happens, or not, depending on the addresses.
+That is [*coalescing*](../glossary.md#memory). It is not something you switch on. It happens, or not, depending on the addresses.
 Stores follow the same rule.
 
 ## 3. One number further
@@ -212,9 +211,8 @@ And does an offset always cost a sector more?
 """
 
 # %%
-show_sectors(
-    strided[1, 32], out, numbers, 0, 2, array="a", dials={"offset": range(17), "stride": range(1, 17)}
-)  # fmt: skip
+dials = {"offset": range(17), "stride": range(1, 17)}
+show_sectors(strided[1, 32], out, numbers, 0, 2, array="a", dials=dials)
 
 # %% [markdown]
 r"""
@@ -226,64 +224,53 @@ With stride 2, offset 1 is free: it uses the odd numbers instead of the even one
 
 ## 5. What does not matter
 
-Five more loads, one warp each. Some look bad and are not. Fill in your guesses.
+In the next kernel an array says which number each lane reads, so that we can try any pattern; -1 stands for
+a lane that takes no part. We ask the picture for its numbers, instead of looking at it.
+Some of these patterns look bad and are not. How many sectors has each?
 """
 
 # %%
 guesses = {
     "backwards": "?",
-    "neighbours swapped": "?",
-    "two lanes share": "?",
+    "shuffled": "?",
+    "pairs share": "?",
     "all the same": "?",
     "every other lane": "?",
+    "anywhere in 1,024": "?",
 }
 
 
 @cuda.jit
-def backwards(out, a):
+def gather(out, a, where):
     i = cuda.grid(1)
-    out[i] = a[31 - i]
+    if where[i] >= 0:
+        out[i] = a[where[i]]
 
 
-@cuda.jit
-def neighbours_swapped(out, a):
-    i = cuda.grid(1)
-    out[i] = a[i ^ 1]  # 1, 0, 3, 2, 5, 4, ...
-
-
-@cuda.jit
-def two_lanes_share(out, a):
-    i = cuda.grid(1)
-    out[i] = a[i // 2]
-
-
-@cuda.jit
-def all_the_same(out, a):
-    i = cuda.grid(1)
-    out[i] = a[7]
-
-
-@cuda.jit
-def every_other_lane(out, a):
-    i = cuda.grid(1)
-    if i % 2 == 0:
-        out[i] = a[i]
-
-
-for kernel, (name, guess) in zip(
-    (backwards, neighbours_swapped, two_lanes_share, all_the_same, every_other_lane), guesses.items()
-):  # fmt: skip
-    loads = profile(kernel[1, 32], out, numbers).loads
-    efficiency = loads.bytes_requested / loads.bytes_moved
-    print(f"{name:18}  guess: {guess}   sectors: {loads.sectors}   efficiency: {efficiency:.0%}")
+lane = np.arange(32)
+patterns = {
+    "backwards": 31 - lane,
+    "shuffled": rng.permutation(32),
+    "pairs share": lane // 2,
+    "all the same": np.full(32, 7),
+    "every other lane": np.where(lane % 2 == 0, lane, -1),
+    "anywhere in 1,024": rng.integers(0, 1024, 32),
+}
+rows = []
+for name, where in patterns.items():
+    load = show_sectors(gather[1, 32], out, numbers, where, array="a").requests[0]
+    efficiency = load.bytes_requested / load.bytes_moved
+    rows.append((name, guesses[name], f"{len(load.sectors)}", f"{efficiency:.1%}"))
+table(("the lanes read", "guess", "sectors", "efficiency"), rows, "counted")
 
 # %% [markdown]
 r"""
-- Order inside the sectors is free. Backwards, swapped or shuffled: what counts is *which* sectors, not who reads what.
+- Order is free. Backwards or shuffled: what counts is *which* sectors, not who reads what.
 - Lanes that share a number share its sector. If all 32 read the same number, **one** sector moves for all of them.
   The efficiency is above 100 %, because 32 lanes ask and one answer serves them all.
-- Lanes that do not take part ask for nothing. But the sectors of the others still move whole:
+- Lanes that take no part ask for nothing. But the sectors of the others still move whole:
   16 lanes, 4 sectors, 50 %.
+- Lanes that jump anywhere seldom meet in a sector. Tables, trees and graphs are read like this.
 
 So there is only one question to ask about a load: **how many different sectors do the lanes of a warp touch?**
 
@@ -295,13 +282,13 @@ A copy of float64 has 32 lanes of 8 bytes. How many sectors? And what is its eff
 # %%
 guesses = "?", "?"  # sectors and efficiency with float64
 
-print("dtype     sectors  efficiency")
+rows = []
 for dtype in (np.uint8, np.float16, np.float32, np.float64):
     loads = profile(copy[1, 32], np.zeros(32, dtype), np.zeros(32, dtype)).loads
-    print(
-        f"{np.dtype(dtype).name:8}  {loads.sectors:7}  {loads.bytes_requested / loads.bytes_moved:9.0%}"
-    )
+    efficiency = loads.bytes_requested / loads.bytes_moved
+    rows.append((np.dtype(dtype).name, f"{loads.sectors}", f"{efficiency:.0%}"))
 print("guesses:", *guesses)
+table(("a copy of", "sectors", "efficiency"), rows, "counted")
 
 # %% [markdown]
 r"""
@@ -318,14 +305,17 @@ guess = "?"  # requests, sectors or both
 
 many = np.arange(65_536, dtype=np.float32)
 target = np.zeros_like(many)
+rows = []
 for dtype in (np.float32, np.float64):
     source, result = many.view(dtype), target.view(dtype)
     loads = profile(copy[source.size // 256, 256], result, source).loads
-    widths = compile_kernel(copy, (result, source), "sm_80").load_bits
-    print(
-        f"{np.dtype(dtype).name}: {loads.requests:,} requests, {loads.sectors:,} sectors, instructions {dict(widths)}"
+    compiled = compile_kernel(copy, (result, source), "sm_80")
+    kind, bits = next(load for load in compiled.load_bits if load[0] == "LDG")
+    rows.append(
+        (np.dtype(dtype).name, f"{loads.requests:,}", f"{loads.sectors:,}", f"{kind}, {bits} bits")
     )
 print("right:", np.array_equal(target, many), "   guess:", guess)
+table(("copied as", "requests", "sectors", "instruction"), rows, "counted; instruction: compiled")
 
 # %% [markdown]
 r"""
@@ -453,7 +443,8 @@ r"""
 Without any cache, 8 times as much moves.
 
 The truth lies between. To lose nothing, the cache must keep each lane's sector for eight steps, while all other lanes
-go on. A GPU consists of many *SMs*, streaming multiprocessors, each with a small *L1 cache* of its own.
+go on. A GPU consists of many [*SMs*](../glossary.md#hardware-and-bounds), streaming multiprocessors,
+each with a small *L1 cache* of its own.
 A V100 runs up to 2,048 threads on one SM. With a sector of `a` and one of `out` for each thread, how much is that?
 """
 
@@ -482,20 +473,23 @@ def offset_copy(out, a, offset):
 
 
 million = np.zeros(1_048_576 + 32, np.float32)
-moved = {}
-for offset in (0, 1):
-    report = profile(offset_copy[4096, 256], np.zeros_like(million), million, offset)
-    moved[offset] = np.array(
-        [report.loads.sectors, report.unique_sectors_per_block["a"], report.unique_sectors["a"]]
-    )  # fmt: skip
-for name, share in zip(("no cache", "a cache for each block", "one for all"), moved[0] / moved[1]):
-    print(f"{name:22}  speed at offset 1, as a share of offset 0: {share:.3f}")
+straight = profile(offset_copy[4096, 256], np.zeros_like(million), million, 0)
+shifted = profile(offset_copy[4096, 256], np.zeros_like(million), million, 1)
+rows = []
+for cache, count in {
+    "none": lambda report: report.loads.sectors,
+    "perfect, one for each block": lambda report: report.unique_sectors_per_block["a"],
+    "perfect, one for all": lambda report: report.unique_sectors["a"],
+}.items():
+    before, after = count(straight), count(shifted)
+    rows.append((cache, f"{before:,}", f"{after:,}", f"{before / after:.3f}"))
+table(("cache", "sectors, offset 0", "sectors, offset 1", "share of the speed"), rows, "counted")
 
 # %% [markdown]
 r"""
 Without any cache the share would be **0.800**, the guide's 4/5. With a perfect cache for each block it would be **0.970**,
 because the fifth sector of a warp is the first one of the next warp.
-The measured 0.9 lies between the two. So the guide explains it: warps reuse what their neighbours have fetched [1].
+The measured 0.9 lies between the two. This is the guide's own explanation: warps reuse what their neighbours have fetched [1].
 
 Keep this in mind whenever you count: sectors asked for is the worst case, different sectors the best.
 `compare` puts both into its model of the time, for a device of your choice. The lower end is with a perfect cache, the upper end without one.
@@ -517,8 +511,8 @@ The wrong order *may* be saved by a cache. The right order does not need saving.
 
 ## 10. Records
 
-A particle has a position: x, y and z. You could make one array whose elements are records, an *array of structs*,
-or three arrays, a *struct of arrays*. NumPy has records, and kernels take them.
+A particle has a position: x, y and z. You could make one array whose elements are records, an
+[*array of structs*](../glossary.md#memory), or three arrays, a *struct of arrays*. NumPy has records, and kernels take them.
 `align=True` asks for the layout that C would give them, so that a load can fetch a field in one go.
 
 A kernel reads x of every particle. A record has 12 bytes. How many sectors for a warp?
@@ -593,7 +587,10 @@ r"""
 Three times as many sectors asked for, but the same **1,536** different ones.
 With records, y and z come from a cache, if it has kept them. With arrays, nothing has to be kept.
 
-The rule of thumb: a struct of arrays is never worse. An array of structs is at its worst when you need one field of many.
+So as long as neighbouring threads take neighbouring particles, arrays are never worse,
+and records are at their worst when you need one field of many.
+Records win where threads jump to particles anywhere, and need all fields: then a record lies in one or two sectors,
+and three arrays cost three.
 
 ## 11. In Nsight Compute
 
@@ -601,9 +598,11 @@ On a GPU, NVIDIA's profiler *Nsight Compute* counts the same things, under longe
 """
 
 # %%
+rows = []
 for name, value in bad.metrics().items():
     if "mem_global" in name or "dram" in name:
-        print(f"{value:>12,.2f}  {name}")
+        rows.append((f"{value:,}" if isinstance(value, int) else f"{value:.2f}", name))
+table(("add_yx", "in Nsight Compute"), rows, "counted")
 
 # %% [markdown]
 r"""
