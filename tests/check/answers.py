@@ -261,3 +261,14 @@ def negative_index(out, a):
 @jit(device=True)
 def device_function(out, a, b, n):
     out[0] = a[0] + b[0]
+
+
+@cuda.jit
+def own_place_for_reversed(out, a, b, n):
+    s = cuda.shared.array(32, np.float32)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    if i < n:
+        s[31 - t] = a[i] + b[i]
+    cuda.syncthreads()
+    if i < n:
+        out[i] = s[t]

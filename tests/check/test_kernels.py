@@ -360,3 +360,25 @@ def test_scratch_may_be_changed() -> None:
 
     assert before.diagnosis == "input_modified"
     assert judge(spec, answers.writes_input).status == "pass"
+
+
+def test_a_known_mistake_comes_before_unstored_places() -> None:
+    """A wrong index reads what nobody stored where a block is not full; full blocks tell why."""
+
+    def turned(case: Case) -> dict[str, np.ndarray]:
+        right = answers.add(case)["out"]
+        whole = right[: right.size // 32 * 32].reshape(-1, 32)
+        wrong = np.ma.masked_all(right.shape)
+        wrong[: whole.size] = whole[:, ::-1].ravel()
+        return {"out": wrong}
+
+    plain = KernelSpec("turned", "t0", 2, ("out",), answers.launches, answers.add)
+    spec = KernelSpec(
+        "turned", "t0", 2, ("out",), answers.launches, answers.add,
+        suspects={"turned_around": turned}, causes={"turned_around": "Each block is turned."},
+    )  # fmt: skip
+
+    assert judge(plain, answers.own_place_for_reversed).diagnosis == "uninitialised"
+    record = judge(spec, answers.own_place_for_reversed)
+    assert record.diagnosis == "turned_around"
+    assert "Each block is turned." in record.message
