@@ -272,7 +272,7 @@ def transposes(
     """Cases of a transpose with tiles of `side`; the grader adds sizes, the empty is last."""
 
     def cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
-        more = [oblong(rng, 2, 3 * side) for _ in range(4 if level == "grader" else 1)]
+        more = [oblong(rng, side, 3 * side) for _ in range(4 if level == "grader" else 1)]
         for height, width in [*sizes, *more, (0, 6)]:
             yield one_transpose(pixels(rng, height, width), side, block)
 
