@@ -12,7 +12,8 @@ Three hints follow each check, from vague to plain.
 
 A check looks at three things.
 The values have to be right. The sanitizer has to find nothing: no race, no read of an empty place, no barrier that some threads miss.
-And the kernel may not cost more than the exercise allows, counted in requests, sectors and bytes.
+And the kernel may not cost more than the exercise allows: in *requests*, each of them one load or store of one warp,
+in *sectors* of 32 bytes, or in bytes of shared memory.
 
 Run this cell first. Your kernels may use its constants.
 """

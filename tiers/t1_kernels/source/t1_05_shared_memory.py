@@ -15,7 +15,7 @@ It can. At the end of this lesson you can
 You need the lessons `t1_02_grids` and `t1_03_warps`, and about 40 minutes. You do not need a GPU.
 
 As before: where a cell starts with `guess = "?"`, put your answer there before you run it.
-The words in italics stand in the [glossary](../glossary.md), with the Polish word beside them.
+New words such as *shared memory*, *barrier* and *race* stand in the [glossary](../glossary.md), with the Polish word beside them.
 """
 
 # %%
@@ -192,9 +192,8 @@ guess = "?"  # wrong elements, and does it depend on the seed
 for seed in range(4):
     out = np.zeros_like(a)
     run(turn_at_once, 2, 64, [out, a], order="warp-serial", seed=seed)
-    print(
-        f"seed {seed}: {np.count_nonzero(out != right):3} wrong;  out[0] = {out[0]}, out[63] = {out[63]}"
-    )
+    wrong = np.count_nonzero(out != right)
+    print(f"seed {seed}: {wrong} wrong;  out[0] = {out[0]}, out[63] = {out[63]}")
 print("guess:", guess)
 
 # %% [markdown]
@@ -275,6 +274,7 @@ print("guess:", guess)
 # %% [markdown]
 r"""
 **One** of six orders gives 8256: the one in which warp 0 comes last. A test that runs once may well meet that one.
+The large numbers are sums over places that were still empty, filled with the simulator's noise.
 
 ## 5. Three kinds of races
 
@@ -536,7 +536,7 @@ print("guess:", guess, "   the last place belongs to thread", loader[-1])
 
 # %% [markdown]
 r"""
-**68**, as many as the halo has pixels, but not the same ones: thread 0 loads the corner of the halo, and the threads 0 to 67 take the rest at the bottom.
+**68**: the threads 0 to 67. Thread 0, for example, loads the upper left corner of the halo and a pixel near the bottom.
 It does not matter who loads what. After the barrier everybody can read everything.
 """
 
@@ -616,7 +616,7 @@ plt.show()
 # %% [markdown]
 r"""
 At most **4** times. The right picture shows the seams: along the border of two tiles a pixel is read twice,
-once as part of a tile and once as halo of the next; where four tiles meet, four times. All other pixels are read once.
+once as part of a tile and once as halo of the next; where four tiles meet, it is read four times. All other pixels are read once.
 
 Now the photo, 1920 x 1080. With nine reads it was 18,614,432. What will it be with tiles, for each pixel?
 """
@@ -627,9 +627,8 @@ guess = "?"  # reads for each pixel
 photo_h, photo_w = 1080, 1920
 photo = np.zeros((photo_h, photo_w), np.float32)
 census = Census()
-run(
-    blur_tile, (120, 68), block, [np.zeros_like(photo), photo, photo_h, photo_w], observers=[census]
-)
+blank = np.zeros_like(photo)
+run(blur_tile, (120, 68), block, [blank, photo, photo_h, photo_w], observers=[census])
 tiled = census.reads["a"].sum()
 inner = (photo_h - 2) * (photo_w - 2)
 nine = 9 * inner + (photo.size - inner)
@@ -645,7 +644,7 @@ r"""
 
 ## 10. What did it cost?
 
-Reads of single threads are not what a GPU moves. It moves sectors, 32 bytes at a time, for a whole warp (`t1_04_coalescing`).
+Reads of single threads are not what a GPU moves. One load of a warp is one *request*, and it moves *sectors* of 32 bytes (`t1_04_coalescing`).
 `compare` puts the counters of both kernels side by side. Will the sectors fall by a factor of 7 as well?
 
 We also print four counters of the tile by the names that Nsight Compute, NVIDIA's profiler, gives them:
