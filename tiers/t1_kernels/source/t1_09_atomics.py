@@ -11,7 +11,7 @@ At the end of this lesson you can
 - take the waiting away: a private histogram for each block, one addition for a whole warp,
 - tell which results are exact in any order, and which change from run to run.
 
-You need the lesson `t1_05_shared_memory` and about 40 minutes. You do not need a GPU.
+You need the lessons `t1_03_warps` and `t1_05_shared_memory`, and about 40 minutes. You do not need a GPU.
 
 As before: where a cell starts with `guess = "?"`, put your answer there before you run it.
 """
@@ -21,6 +21,7 @@ import numpy as np
 
 from warpwise import compare, cuda, profile, sanitize
 from warpwise.compiler import compile_kernel
+from warpwise.hardware import device
 from warpwise.show import show_queues, table
 from warpwise.show.dial import Dial, Dialled
 from warpwise.simt import SimtError, run
@@ -89,12 +90,8 @@ counts = np.zeros(16, np.int32)
 count[16, 256](counts, x, x.size)
 
 print(counts)
-print(
-    "guess:",
-    guess,
-    f"   counted: {counts.sum():,}   right:",
-    np.array_equal(counts, np.bincount(x)),
-)
+print("guess:", guess, f"   counted: {counts.sum():,}")
+print("right:", np.array_equal(counts, np.bincount(x)))
 print("sanitizer:", sanitize(count[16, 256], np.zeros(16, np.int32), x, x.size))
 
 # %% [markdown]
@@ -127,30 +124,9 @@ r"""
 They get **0 to 7**, each number once. It is like drawing a ticket at a counter.
 We sorted them before printing, since *who* gets which ticket is open: CUDA promises no order [2].
 
-A ticket is a free place. So threads can append to an array, each at a place of its own:
-"""
+A ticket is a free place. So `out[cuda.atomic.add(counter, 0, 1)] = x[i]` appends to an array,
+and each thread that does it has a place of its own. Section 7 uses it.
 
-
-# %%
-@cuda.jit
-def append_even(out, counter, x, n):
-    i = cuda.grid(1)
-    if i < n and x[i] % 2 == 0:
-        out[cuda.atomic.add(counter, 0, 1)] = x[i]
-
-
-numbers = np.random.default_rng(seed=2).permutation(100)[:64].astype(np.int32)
-out, counter = np.zeros(64, np.int32), np.zeros(1, np.int32)
-append_even[2, 32](out, counter, numbers, numbers.size)
-
-kept = out[: counter[0]]
-print(
-    f"{counter[0]} even numbers, each once:",
-    np.array_equal(np.sort(kept), np.sort(numbers[numbers % 2 == 0])),
-)
-
-# %% [markdown]
-r"""
 ## 4. In any order, the same result?
 
 Threads add in an order that we do not know. Does that change the sum?
@@ -200,8 +176,8 @@ show_queues(count[16, 256], np.zeros(16, np.int32), x, x.size)
 
 # %% [markdown]
 r"""
-Each row is a *queue*. Bins 0 to 7 lie in one sector of 32 bytes, bins 8 to 15 in the next.
-The two sectors are separate pieces of work. Inside a sector the queues advance side by side: the first lanes of all of them together, then the second ones.
+Each row is a *queue*. Global memory moves in *sectors* of 32 bytes, and a bin has 4 bytes.
+So bins 0 to 7 lie in one sector, bins 8 to 15 in the next, and the two are separate pieces of work. Inside a sector the queues advance side by side: the first lanes of all of them together, then the second ones.
 So the longest queue decides, and we count
 
 > **transactions** of a request = the longest queue of each sector, added up over the sectors.
@@ -211,13 +187,7 @@ Try it on five warps before you run the cell. In the fourth, bin 8 follows bin 0
 """
 
 # %%
-guesses = {
-    "all in bin 5": "?",
-    "0, 1, 2 ... 31": "?",
-    "lane % 4": "?",
-    "8 * lane": "?",
-    "lane % 16": "?",
-}
+guesses = ["?", "?", "?", "?", "?"]  # the transactions of each warp
 
 lane = np.arange(32, dtype=np.int32)
 warps = {
@@ -228,17 +198,9 @@ warps = {
     "lane % 16": lane % 16,
 }
 rows = []
-for name, bins in warps.items():
-    report = profile(count[1, 32], np.zeros(256, np.int32), bins, 32)
-    rows.append(
-        (
-            name,
-            guesses[name],
-            report.atomics.worst,
-            report.atomics.sectors,
-            report.atomics.transactions,
-        )
-    )
+for guess, (name, bins) in zip(guesses, warps.items()):
+    seen = profile(count[1, 32], np.zeros(256, np.int32), bins, 32).atomics
+    rows.append((name, guess, seen.worst, seen.sectors, seen.transactions))
 table(("bins of the lanes", "guess", "longest queue", "sectors", "transactions"), rows, "counted")
 
 # %% [markdown]
@@ -260,9 +222,8 @@ def skewed(skew, n, bins=64):
 
 
 def queues_at(skew):
-    return show_queues(
-        count[1, 32], np.zeros(64, np.int32), skewed(skew, 32), 32
-    )._repr_mimebundle_()
+    bins = skewed(skew, 32)
+    return show_queues(count[1, 32], np.zeros(64, np.int32), bins, 32)._repr_mimebundle_()
 
 
 Dialled([Dial("skew", range(0, 101, 10), 50)], queues_at)
@@ -271,6 +232,8 @@ Dialled([Dial("skew", range(0, 101, 10), 50)], queues_at)
 r"""
 How fast does the cost grow with the skew? We count over 4,096 values, from 10 to 90 %.
 How many transactions will a request need at 90 %?
+Below the table stand Nsight Compute's names for the last row: requests and sectors of atomics.
+`red` is an atomic operation whose result nobody uses (a *reduction*), `atom` one whose result is used.
 """
 
 # %%
@@ -282,27 +245,18 @@ for skew in range(10, 100, 20):
     mean = report.atomics.transactions_per_request
     rows.append((f"{skew} %", f"{mean:.1f}", report.atomics.worst))
 print("guess:", guess)
-table(("skew", "transactions of a request", "longest queue"), rows, "counted")
-
-# %% [markdown]
-r"""
-With 90 % in one bin a request takes **31.2** transactions, almost as many as if all 32 lanes queued:
-29 or so wait for the crowded bin, and the others touch two or three more sectors.
-
-Two remarks on these numbers. They count the source, by the rule above, and they are an *upper bound*:
-section 8 shows that the compiler removes some queues by itself. And they are no times.
-
-In Nsight Compute the requests and sectors of atomics have these names. `red` is an atomic operation whose result nobody uses
-(a *reduction*), `atom` one whose result is used.
-"""
-
-# %%
+print(table(("skew", "transactions of a request", "longest queue"), rows, "counted"))
 for metric, value in report.metrics().items():
     if "_red" in metric:
         print(f"{value:6,.0f}  {metric}")
 
 # %% [markdown]
 r"""
+With 90 % in one bin a request takes **31.2** transactions, almost as many as if all 32 lanes queued:
+29 or so wait for the crowded bin, and the others touch two or three more sectors.
+
+These numbers count what the source asks for. They are an *upper bound*: section 7 shows that the compiler removes some queues by itself. And they are no times.
+
 ## 6. A private copy for each block
 
 The queues stand in global memory, and *all* threads of the launch share its 16 bins.
@@ -313,7 +267,17 @@ and add it to the global one when it has finished. This is called *privatisation
 2. count, with atomic operations on shared memory;
 3. *merge*: add each of the block's bins to the global one, with one atomic operation each.
 
-Between two phases stands a barrier. Here are 128 bins, and a grid-stride loop, so that the grid can be smaller than the data.
+Between two phases stands a barrier. Without the first one, a thread could count in a bin before it is zeroed;
+without the second, the first warp would merge while others still count.
+
+How much does it save? A widely used textbook asks exactly this [5]: 524,288 elements, 128 bins, 1,024 threads in a block.
+How many atomic operations reach global memory
+
+- with `count`, one thread for each element,
+- with private copies, one thread for each element,
+- with private copies, and four elements for each thread?
+
+The kernel below has a grid-stride loop, so that the grid can be smaller than the data. Put your three numbers into `guesses`.
 """
 
 
@@ -332,25 +296,7 @@ def count_private(counts, x, n):
         cuda.atomic.add(counts, b, bins[b])
 
 
-small = np.random.default_rng(seed=3).integers(0, 128, 1000, dtype=np.int32)
-counts = np.zeros(128, np.int32)
-count_private[3, 96](counts, small, small.size)
-print("right:", np.array_equal(counts, np.bincount(small, minlength=128)))
-print("sanitizer:", sanitize(count_private[3, 96], np.zeros(128, np.int32), small, small.size))
-
-# %% [markdown]
-r"""
-How much does it save? A widely used textbook asks exactly this [5]: 524,288 elements, 128 bins, 1,024 threads in a block.
-How many atomic operations reach global memory
-
-- with `count`, one thread for each element,
-- with private copies, one thread for each element,
-- with private copies, and four elements for each thread?
-"""
-
-# %%
 guesses = ["?", "?", "?"]
-
 many = np.random.default_rng(seed=4).integers(0, 128, 524_288, dtype=np.int32)
 versions = {
     "straight": count[512, 1024],
@@ -360,8 +306,9 @@ versions = {
 for guess, (name, launch) in zip(guesses, versions.items()):
     counts = np.zeros(128, np.int32)
     report = profile(launch, counts, many, many.size)
-    assert np.array_equal(counts, np.bincount(many))
-    print(f"{name:19} guess: {guess}   counted: {report.atomics.lanes:7,}")
+    right = np.array_equal(counts, np.bincount(many))
+    print(f"{name:19} guess: {guess}   counted: {report.atomics.lanes:7,}   right: {right}")
+print("sanitizer:", sanitize(count_private[4, 96], np.zeros(128, np.int32), many[:1000], 1000))
 
 # %% [markdown]
 r"""
@@ -378,76 +325,36 @@ guess = "?"  # global, shared, or both?
 
 crowd = skewed(90, 4096)
 print("guess:", guess)
+zeros = np.zeros(128, np.int32)
 ladder = compare(
     {
-        "straight": (count[16, 256], np.zeros(128, np.int32), crowd, crowd.size),
-        "private": (count_private[16, 256], np.zeros(128, np.int32), crowd, crowd.size),
-        "private, four each": (count_private[4, 256], np.zeros(128, np.int32), crowd, crowd.size),
+        "straight": (count[16, 256], zeros, crowd, crowd.size),
+        "private": (count_private[16, 256], zeros, crowd, crowd.size),
+        "private, four each": (count_private[4, 256], zeros, crowd, crowd.size),
     },
     device="A100",
 )
-table(
-    ("version", "atomics", "shared atomics", "registers", "what changed"),
-    [
-        [row[key] for key in ("version", "atomics", "shared atomics", "registers", "changed")]
-        for row in ladder.table()
-    ],
-    "counted; registers compiled for an A100",
-)
+columns = ("version", "atomics", "shared atomics", "registers", "changed")
+rows = [[row[column] for column in columns] for row in ladder.table()]
+table(columns, rows, "transactions, counted; registers, compiled for an A100")
 
 # %% [markdown]
 r"""
-Global memory only: from 4,000 to 256 and to 64. The queue has moved into shared memory, and there it is as long as before:
-a bank serves one lane at a time, and 29 lanes want the same word.
+Global memory only: from 4000 to 256 and to 64. The queue has moved into shared memory, and there it is as long as before:
+shared memory serves one lane at a time for each of its 32 *banks*, and a word lies in one bank. 29 lanes want the same word.
 It is a much shorter way, and 16 blocks have 16 queues instead of one. But the queue of each warp is still there.
 
-How large can a private copy be? `cuda.shared.array(128, np.int32)` has a fixed size.
-If the number of bins is known only at the launch, write `cuda.shared.array(0, np.int32)` in the kernel and give the bytes as the fourth value of the launch:
-`kernel[blocks, threads, 0, 4 * bins](...)`. This is *dynamic* shared memory. The third value is the stream, 0 by default.
+If the number of bins is known only at the launch, take dynamic shared memory, as in `t1_05_shared_memory`:
+`cuda.shared.array(0, np.int32)` in the kernel, and `kernel[blocks, threads, 0, 4 * bins](...)` for 4 bytes a bin.
 
-## 7. The barrier in the wrong place
-
-What if the barrier before the merge is missing? The simulator may still give the right result. Would you notice?
-"""
-
-# %%
-guess = "?"  # right or wrong? and what does the sanitizer say?
-
-
-@cuda.jit
-def count_hasty(counts, x, n):
-    bins = cuda.shared.array(16, np.int32)
-    t = cuda.threadIdx.x
-    if t < 16:
-        bins[t] = 0
-    cuda.syncthreads()
-    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        cuda.atomic.add(bins, x[i], 1)
-    if t < 16:  # no barrier before
-        cuda.atomic.add(counts, t, bins[t])
-
-
-print("guess:", guess)
-for order in ("lockstep", "warp-serial"):
-    counts = np.zeros(16, np.int32)
-    run(count_hasty, 4, 256, [counts, x, x.size], order=order, seed=1)
-    print(f"{order:12} right: {np.array_equal(counts, np.bincount(x))}   counted: {counts.sum():,}")
-print(sanitize(count_hasty[4, 256], np.zeros(16, np.int32), x, x.size)[0])
-
-# %% [markdown]
-r"""
-In lockstep it was right, by luck: all warps count before any of them merges.
-As soon as warps run at their own pace, the first warp merges what has been counted so far. The finding names the line that reads and the line that adds.
-
-## 8. Agree first: one addition for a whole warp
+## 7. Agree first: one addition for a whole warp
 
 Thirty lanes want to add 1 to the same counter. Why should each of them ask?
-They can count themselves, and one lane adds 30. Warps have functions for that; you know votes from `t1_03_warps`.
+They can count themselves, and one lane adds 30. You know `ballot_sync`, `popc` and `ffs` from `t1_03_warps`. One more function helps here:
 
-- `cuda.ballot_sync(mask, condition)` gives every lane the same 32 bits: bit k is set if lane k's condition holds.
-- `cuda.popc(bits)` counts the bits that are set.
 - `cuda.match_any_sync(mask, value)` gives each lane the bits of the lanes that have the *same value* as it.
-- `cuda.ffs(bits)` gives the place of the lowest bit that is set, counted from 1. So `cuda.ffs(bits) - 1` is the first lane.
+
+Of such a group, lane `cuda.ffs(bits) - 1` is the first, and `cuda.popc(bits)` is the number of its lanes.
 
 The mask `0xFFFFFFFF` says that all 32 lanes take part, so all 32 must arrive.
 That is why the loop below runs over whole blocks of elements, and lanes beyond the end match with -1.
@@ -488,12 +395,22 @@ r"""
 **140**: about one for each of the 128 requests. A group of equal lanes sends one lane. What it costs is the match itself, for every element.
 With even data and many bins, groups are small, and the match gains little.
 
-The append of section 3 can do the same. One lane draws all tickets of its warp, and hands out the first one with a shuffle.
-Each lane adds the number of lanes in front of it that also draw. `cuda.lanemask_lt()` has the bits of all lower lanes.
+Appending, from section 3, can do the same. One lane draws all tickets of its warp, and hands out the first one with a shuffle.
+Each lane adds the number of lanes in front of it that also draw: `cuda.lanemask_lt()` has the bits of all lower lanes.
+We keep the even ones of 64 numbers. How many transactions does the counter see, without and with the agreement?
 """
 
-
 # %%
+guesses = ["?", "?"]
+
+
+@cuda.jit
+def append_even(out, counter, x, n):
+    i = cuda.grid(1)
+    if i < n and x[i] % 2 == 0:
+        out[cuda.atomic.add(counter, 0, 1)] = x[i]
+
+
 @cuda.jit
 def append_agreed(out, counter, x, n):
     i = cuda.grid(1)
@@ -507,16 +424,17 @@ def append_agreed(out, counter, x, n):
         out[first + cuda.popc(votes & cuda.lanemask_lt())] = x[i]
 
 
-for kernel in (append_even, append_agreed):
+numbers = np.random.default_rng(seed=2).permutation(100)[:64].astype(np.int32)
+for guess, kernel in zip(guesses, (append_even, append_agreed)):
     out, counter = np.zeros(64, np.int32), np.zeros(1, np.int32)
-    report = profile(kernel[2, 32], out, counter, numbers, numbers.size)
-    print(
-        f"{kernel.__name__:14} {counter[0]} kept, {report.atomics.transactions} transactions on the counter"
-    )
+    seen = profile(kernel[2, 32], out, counter, numbers, numbers.size).atomics
+    right = set(out[: counter[0]].tolist()) == {k for k in numbers.tolist() if k % 2 == 0}
+    print(f"{kernel.__name__:14} kept {counter[0]}, right: {right}", end="")
+    print(f"   guess: {guess}   transactions: {seen.transactions}")
 
 # %% [markdown]
 r"""
-One transaction for each warp is left.
+Of **30** transactions **2** are left, one for each warp.
 
 Do you have to write this by hand? For the plain case, often not: since CUDA 9 the compiler does it [6].
 We look at the machine code of two kernels with a plain `cuda.atomic.add`. `count_even` adds 1 to one fixed counter, `count` adds 1 to a bin.
@@ -541,6 +459,9 @@ print("one counter:", atomic_instructions(count_even, (counter, numbers, 64)))
 print("many bins:  ", atomic_instructions(count, (counts, x, x.size)))
 print("a ticket:   ", atomic_instructions(append_even, (out, counter, numbers, 64)))
 
+clock_ghz = device("RTX 4090").clock_mhz.value / 1000
+print(f"62 billion additions a second: {62 / clock_ghz:.0f} a clock at {clock_ghz:.2f} GHz")
+
 # %% [markdown]
 r"""
 With one fixed counter, the compiler put a vote (`VOTE`) and a bit count (`POPC`) before a single addition: it did what we did by hand, also for the tickets.
@@ -548,10 +469,10 @@ With bins it cannot, because it does not know which lanes have the same bin.
 `RED` is the form without a result, `ATOM` the one that returns the old value.
 
 This explains a published measurement: 62 billion atomic additions a second to *one* address, on an RTX 4090 [7].
-At its 2.52 GHz that is 25 additions a clock. One queue that takes one lane at a time could never do that.
+At that card's clock this makes 25 additions a clock. One queue that takes one lane at a time could never do that.
 So read counted transactions as what the source asks for. Where bins are crowded at run time, nobody agrees for you.
 
-## 9. Beyond addition
+## 8. Beyond addition
 
 | operation | does, and returns the old value |
 |---|---|
@@ -562,11 +483,15 @@ So read counted transactions as what the source asks for. Where bins are crowded
 | `cuda.atomic.cas(a, i, old, v)` | stores v *if* `a[i]` equals `old` |
 
 The last one, *compare and swap*, can build all others, and whatever is missing. Say counters must stop at 100.
-The pattern: look at the value, work out the new one, and store it only if nobody has changed the value meanwhile. Otherwise try again with what is there now.
+The pattern: take the value that you have seen, work out the new one, and store it only if the old one is still there. Otherwise try again with what is there now.
+
+We also ask the compiler about `cuda.atomic.max`. A GPU has an atomic maximum for integers. What will it use for floats?
 """
 
-
 # %%
+guess = "?"  # max or cas?
+
+
 @cuda.jit
 def count_to_100(counts, x, n):
     i = cuda.grid(1)
@@ -579,21 +504,6 @@ def count_to_100(counts, x, n):
             seen = found
 
 
-counts = np.zeros(16, np.int32)
-report = profile(count_to_100[1, 256], counts, x, 256)
-print("right:", np.array_equal(counts, np.minimum(np.bincount(x[:256], minlength=16), 100)))
-print(f"{report.atomics.lanes:,} calls of cas for 256 additions")
-
-# %% [markdown]
-r"""
-**2,280** calls for 256 additions. Each failure is another call: where threads meet, a cas loop multiplies the traffic. Prefer a ready-made operation.
-Not every one is as ready-made as it looks. A GPU has an atomic maximum for integers. And for floats?
-"""
-
-# %%
-guess = "?"  # which instruction takes the maximum of floats?
-
-
 @cuda.jit
 def largest(result, x, n):
     i = cuda.grid(1)
@@ -601,30 +511,31 @@ def largest(result, x, n):
         cuda.atomic.max(result, 0, x[i])
 
 
+counts = np.zeros(16, np.int32)
+report = profile(count_to_100[16, 256], counts, x, x.size)
+print("all stopped at 100:", np.array_equal(counts, np.full(16, 100)))
+print(f"{report.atomics.lanes:,} calls of cas for {counts.sum():,} additions")
+
 print("guess:", guess)
 for values in (whole, fractions):
-    code = str(
-        compile_kernel(
-            largest, (np.zeros(1, values.dtype), values, values.size), "sm_90"
-        ).ptx.operations
-    )
-    print(
-        f"{values.dtype!s:8}",
-        [name for name in ("atom.global.max.s32", "atom.global.cas.b32") if name in code],
-    )
+    code = compile_kernel(largest, (np.zeros(1, values.dtype), values, values.size), "sm_90")
+    print(f"{values.dtype!s:8}", [name for name in code.ptx.operations if "atom" in name])
 
 # %% [markdown]
 r"""
-For float32 Numba writes a cas loop: it treats the float's 32 bits as an integer and tries until it succeeds.
+**330,400** calls for 1,600 additions. Each failure is another call, and here all threads try at the same time, which is the worst case.
+Where threads meet, a cas loop multiplies the traffic. Prefer a ready-made operation.
+Not each one is as ready-made as it looks: for float32 Numba writes a **cas** loop that treats the 32 bits of the float as an integer.
 
-## 10. Two patterns that need care
+## 9. Two patterns that need care
 
 **A lock.** Threads could take turns: who changes `lock` from 0 to 1 may enter, the others *spin*, they try again and again.
-Thread 0 holds the lock, thread 1 of the same warp spins. What happens?
+Here are two forms. In `spin` each thread waits until it has the lock, then works. In `take_turns` it works inside the loop.
+Which of them will end?
 """
 
 # %%
-guess = "?"
+guesses = {"spin": "?", "take_turns": "?"}  # does it end?
 
 
 @cuda.jit
@@ -636,20 +547,6 @@ def spin(total, lock):
     cuda.atomic.exch(lock, 0, 0)
 
 
-try:
-    run(spin, 1, 32, [np.zeros(1, np.int32), np.zeros(1, np.int32)])
-except SimtError as error:
-    print(error)
-
-# %% [markdown]
-r"""
-A warp leaves a loop when all its lanes have left it. The holder waits at the end of the loop for the others, and they wait for the holder.
-GPUs before Volta hang here. Later ones can let the lanes of a warp go separate ways [8], but a program should not rest on that.
-The form below keeps the work *inside* the loop, so the holder can always finish:
-"""
-
-
-# %%
 @cuda.jit
 def take_turns(total, lock):
     done = False
@@ -661,18 +558,20 @@ def take_turns(total, lock):
             done = True
 
 
-total = np.zeros(1, np.int32)
-take_turns[2, 64](total, np.zeros(1, np.int32))
-print(
-    "total:",
-    total[0],
-    "   sanitizer:",
-    sanitize(take_turns[2, 64], np.zeros(1, np.int32), np.zeros(1, np.int32)),
-)
+print("guesses:", guesses)
+for kernel in (take_turns, spin):
+    args = [np.zeros(1, np.int32), np.zeros(1, np.int32)]
+    try:
+        run(kernel, 2, 64, args)
+        print(f"{kernel.__name__}: total {args[0][0]}, sanitizer:", sanitize(kernel[2, 64], *args))
+    except SimtError as error:
+        print(error)
 
 # %% [markdown]
 r"""
-`cuda.threadfence()` makes what a thread has written visible to all others before it gives the lock back.
+`take_turns` ends, `spin` does not. The lanes of a warp leave a loop together: the holder of the lock waits at the end of the loop for the others, and they wait for the holder.
+GPUs before Volta hang here. Later ones can let the lanes of a warp go separate ways [8], but a program should not rest on that.
+In `take_turns` the holder gives the lock back inside the loop. `cuda.threadfence()` makes what it has written visible to all others first.
 A lock puts the whole launch into one queue. Use it when nothing else will do.
 
 **The last block.** Each block stores a partial result, and the block that finishes last adds them up.
@@ -706,10 +605,8 @@ def sum_by_last_block(total, parts, finished, x, n):
 
 
 args = [np.zeros(1, np.int32), np.zeros(8, np.int32), np.zeros(1, np.int32), whole, whole.size]
-sum_by_last_block[8, 128](*args)
-print("total:", args[0][0], "   right:", args[0][0] == whole.sum())
-args[2][:] = 0
 print("sanitizer:", sanitize(sum_by_last_block[8, 128], *args))
+print("total:", args[0][0], "   right:", args[0][0] == whole.sum())
 
 # %% [markdown]
 r"""

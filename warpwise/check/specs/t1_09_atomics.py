@@ -392,8 +392,8 @@ MENDED_COUNTS = KernelSpec(
 
 
 def any_bins(rng: np.random.Generator, n: int, bins: int, grid: int, block: int) -> Case:
-    """Values from -3 to bins + 2."""
-    x = rng.integers(-3, bins + 3, n, np.int32)
+    """Values from below 0 to beyond the last bin; index -bins still exists."""
+    x = rng.integers(-min(3, bins), bins + 3, n, np.int32)
     args = {"counts": np.zeros(bins, np.int32), "x": x, "n": n, "bins": bins}
     label = f"n = {n}, bins = {bins}"
     return Case(args, grid, block, label, sharedmem=4 * bins)
