@@ -114,6 +114,7 @@ An odd stride has none in common with 32 but 1. So 33, though larger than 32, is
 
 A conflict needs *different* words of one bank. Any number of lanes may share a word: it is read once and handed to all of them,
 a *broadcast* [2]. (If several lanes *store* to one word, it takes one wavefront as well, but only one of their values arrives.)
+You have seen it on the dial: with a stride of 0 all lanes have word 0, and there is no conflict.
 
 Below, each lane reads the element that `at` gives it. In the last pattern lanes 0, 4, 8 ... want word 0,
 lanes 1, 5, 9 ... word 32, and so on: four words, eight lanes for each. All four lie in bank 0. How many wavefronts?
@@ -398,6 +399,9 @@ compare(
 
 # %% [markdown]
 r"""
+The first three rows differ in sectors and conflicts, the two cures only in a few instructions.
+The model turns that into a limit: `tiled` waits for the load/store unit, `padded` and `swizzled` for DRAM, like the copy.
+
 These are NVIDIA's measurements of the same steps on two GPUs, in GB/s [1]. "Tiled" is called coalesced there.
 
 | | Tesla M2050 | Tesla K20c | counted |
