@@ -510,13 +510,12 @@ OWN_COUNTS = KernelSpec(
         "whole_histogram": "Every thread has the counts of all values, not of its own.",
         "one_block_only": "Only the columns of the first block were written.",
         "local_memory": (
-            "The values are right, and the counters lie in local memory: an array that a thread "
-            "indexes with a computed number has no place in registers.  The exercise asks for "
-            "shared memory."
+            "The counters lie in local memory: an array that a thread indexes with a computed "
+            "number has no place in registers.  The exercise asks for shared memory."
         ),
         "counted_in_global_memory": (
-            "The values are right, but the counters are read and written in global memory, again "
-            "and again.  Count in shared memory, and store each counter once."
+            "Global memory is read or written again and again.  Read each value once, count in "
+            "shared memory, and store each counter once."
         ),
     },
     hints={
