@@ -382,3 +382,25 @@ def test_a_known_mistake_comes_before_unstored_places() -> None:
     record = judge(spec, answers.own_place_for_reversed)
     assert record.diagnosis == "turned_around"
     assert "Each block is turned." in record.message
+
+
+SHUFFLES = """
+from numba import cuda
+@cuda.jit
+def guarded_add(out, a, b, n):
+    i = cuda.grid(1)
+    if i < n:
+        out[i] = a[i] + cuda.shfl_sync(0xffffffff, b[i], i % 32)
+        b[-1]
+"""
+
+
+def test_notes_come_once_for_each_line_and_not_for_the_diagnosis_itself() -> None:
+    """Launches of many sizes have the same note about other threads; one of them is enough."""
+    from warpwise.simt import Kernel
+
+    record = judge(GUARDED, Kernel.from_source(SHUFFLES, "guarded_add"), 0)
+
+    assert record.diagnosis == "mask_names_absent"
+    assert len(record.findings) == 1
+    assert "b[-1]" in record.findings[0]

@@ -65,6 +65,23 @@ GENERAL: Mapping[str, tuple[str, str]] = {
         "Shared and local arrays start undefined.  Store a value into every place that is read, "
         "then a barrier, then read.",
     ),
+    "unassigned": (
+        "On which path through the kernel does the variable get no value?",
+        "Give it a value in front of the if or the loop that some threads skip.",
+    ),
+    "inactive_source": (
+        "Which lanes reach the call, and which lane do they read from?",
+        "Let all lanes of the warp make the call; a lane without an element brings a value that "
+        "changes nothing.  Guard the load and the store, not the call.",
+    ),
+    "mask_names_absent": (
+        "Which lanes does the mask name, and which of them reach the call?",
+        "Move the call out of the if, so that all lanes of the mask make it.",
+    ),
+    "mask_without_caller": (
+        "Which lanes reach the call, and which of them does the mask name?",
+        "The mask has to name every lane that calls: 0xffffffff when all do.",
+    ),
     "too_many_sectors": (
         "Which addresses do the 32 threads of one warp touch at the same time?",
         "Neighbouring threads have to touch neighbouring elements: threadIdx.x belongs into the "

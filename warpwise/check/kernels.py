@@ -49,14 +49,14 @@ def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: i
     failures: list[Failure] = []
     recognised = False
     unstored: set[int] = set()  # cases, by identity
-    notes: dict[str, str] = {}  # by their first line: the rest names a thread of one launch
+    notes: dict[tuple[str, int], str] = {}  # one of a kind a line, of the smallest launch
     printed: list[tuple[Case, Printed]] = []
     slip = clues.bitwise(kernel.source)
     poisoned = spec.poisoned
     for case in cases:
         outcome = runner.run(answer, kernel, case, poisoned, seed)
         for note in outcome.notes:
-            notes.setdefault(note.splitlines()[0], note)
+            notes.setdefault((note.kind, note.line), note.text)
         failure = examine(spec, case, outcome, names)
         if outcome.printed and (not printed or (failure and not failures)):
             printed[:] = [(case, outcome.printed)]
@@ -91,7 +91,8 @@ def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: i
         printed=said[0] if said else None,
         **hints.shown(first.hint or slug, spec.hints, hint, spec.name, _called(answer, spec)),
     )
-    return _record(spec, "fail", report, seed, slug, tuple(notes.values()), label)
+    others = tuple(text for (kind, _), text in notes.items() if kind != slug)
+    return _record(spec, "fail", report, seed, slug, others, label)
 
 
 def _telling(failures: list[Failure], spec: KernelSpec) -> tuple[str, Failure]:

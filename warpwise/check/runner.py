@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..simt.program import Note
 from .cases import Case, poison
 from .printed import Printed, caught
 
@@ -51,7 +52,7 @@ class Outcome:
     arrays: Mapping[str, np.ndarray]
     census: Mapping[str, Writes] = field(default_factory=dict)
     error: Exception | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     printed: Printed = field(default_factory=Printed)
 
 
@@ -69,7 +70,8 @@ def run(answer: Any, kernel: Any, case: Case, outputs: tuple[str, ...], seed: in
         return outcome
     args, notes = fresh(case, outputs), outcome.notes
     if outcome.error is not None:
-        notes = (*notes, f"not simulated: {str(outcome.error).splitlines()[0]}")
+        first = str(outcome.error).splitlines()[0]
+        notes = (*notes, Note("not_simulated", 0, f"not simulated: {first}"))
     try:
         answer[case.grid, case.block, 0, case.sharedmem](*args.values())
     except Exception as error:  # compiler and driver have many classes of their own
@@ -130,7 +132,7 @@ def _simulate(kernel: Any, case: Case, args: dict[str, Any], seed: int) -> Outco
         for name, own in theirs.items()
         if own in census.writes
     }
-    return Outcome(_arrays(args), seen, None, tuple(note.text for note in finished.notes))
+    return Outcome(_arrays(args), seen, None, tuple(finished.notes))
 
 
 def _beyond_simulator(error: Exception) -> bool:
