@@ -498,6 +498,50 @@ def packed_over_all_warps(out, count, a, n):
         count[i // 32] = cuda.popc(keeps)
 
 
+@impostor("pack_positive", diagnosis="unassigned")
+@cuda.jit
+def no_value_without_an_element(out, count, a, n):
+    i = cuda.grid(1)
+    lane = i % 32
+    if i < n:
+        v = a[i]
+    keeps = cuda.ballot_sync(ALL, v > 0)
+    if v > 0:
+        out[i - lane + cuda.popc(keeps & ((1 << lane) - 1))] = v
+    if lane == 0 and i < n:
+        count[i // 32] = cuda.popc(keeps)
+
+
+@impostor("pack_positive", diagnosis="one_stretch")
+@cuda.jit
+def warp_forgotten_in_the_place(out, count, a, n):
+    i = cuda.grid(1)
+    lane = i % 32
+    v = np.float32(0)
+    if i < n:
+        v = a[i]
+    keeps = cuda.ballot_sync(ALL, v > 0)
+    if v > 0:
+        out[cuda.popc(keeps & ((1 << lane) - 1))] = v
+    if lane == 0 and i < n:
+        count[i // 32] = cuda.popc(keeps)
+
+
+@impostor("pack_positive", diagnosis="warp_of_the_block")
+@cuda.jit
+def block_forgotten(out, count, a, n):
+    i = cuda.grid(1)
+    lane, warp = cuda.threadIdx.x % 32, cuda.threadIdx.x // 32
+    v = np.float32(0)
+    if i < n:
+        v = a[i]
+    keeps = cuda.ballot_sync(ALL, v > 0)
+    if v > 0:
+        out[32 * warp + cuda.popc(keeps & ((1 << lane) - 1))] = v
+    if lane == 0 and i < n:
+        count[warp] = cuda.popc(keeps)
+
+
 @impostor("pack_positive", diagnosis="too_many_loads")
 @cuda.jit
 def neighbours_read(out, count, a, n):
@@ -678,6 +722,59 @@ def values_move_up(out, a, n):
         out[i // 32] = total
 
 
+@impostor("mend_warp_sum", diagnosis="last_element")
+@cuda.jit
+def replaced_instead_of_added(out, a, n):
+    i = cuda.grid(1)
+    v = np.float32(0)
+    if i < n:
+        v = a[i]
+    for step in (16, 8, 4, 2, 1):
+        v = cuda.shfl_down_sync(ALL, v, step)
+    if i % 32 == 0 and i < n:
+        out[i // 32] = v
+
+
+@impostor("mend_warp_sum", diagnosis="only_first_block")
+@cuda.jit
+def thread_for_index(out, a, n):
+    i = cuda.threadIdx.x
+    v = np.float32(0)
+    if i < n:
+        v = a[i]
+    for step in (16, 8, 4, 2, 1):
+        v += cuda.shfl_down_sync(ALL, v, step)
+    if i % 32 == 0 and i < n:
+        out[i // 32] = v
+
+
+@impostor("mend_warp_sum", diagnosis="inactive_source")
+@cuda.jit
+def true_mask_but_lanes_missing(out, a, n):
+    i = cuda.grid(1)
+    mask = cuda.ballot_sync(ALL, i < n)
+    if i < n:
+        v = a[i]
+        for step in (16, 8, 4, 2, 1):
+            v += cuda.shfl_down_sync(mask, v, step)
+        if i % 32 == 0:
+            out[i // 32] = v
+
+
+@impostor("mend_warp_sum", diagnosis="mask_names_absent")
+@cuda.jit
+def only_lower_lanes_ask(out, a, n):
+    i = cuda.grid(1)
+    v = np.float32(0)
+    if i < n:
+        v = a[i]
+    for step in (16, 8, 4, 2, 1):
+        if i % 32 < step:
+            v += cuda.shfl_down_sync(ALL, v, step)
+    if i % 32 == 0 and i < n:
+        out[i // 32] = v
+
+
 @impostor("mend_warp_sum", diagnosis="first_step_missing")
 @cuda.jit
 def from_eight(out, a, n):
@@ -823,6 +920,40 @@ def highest_bit(best, place, a, n):
     if i % 32 == 0 and i < n:
         best[i // 32] = top
         place[i // 32] = i + 31 - cuda.clz(holders)
+
+
+@impostor("warp_argmax", diagnosis="tie_by_the_way")
+@cuda.jit
+def larger_only(best, place, a, n):
+    i = cuda.grid(1)
+    top = np.float32(-np.inf)
+    if i < n:
+        top = a[i]
+    at = i
+    for step in (16, 8, 4, 2, 1):
+        other = cuda.shfl_down_sync(ALL, top, step)
+        there = cuda.shfl_down_sync(ALL, at, step)
+        if other > top:
+            top = other
+            at = there
+    if i % 32 == 0 and i < n:
+        best[i // 32] = top
+        place[i // 32] = at
+
+
+@impostor("warp_argmax", diagnosis="last_of_equals")
+@cuda.jit
+def every_holder_stores(best, place, a, n):
+    i = cuda.grid(1)
+    v = np.float32(-np.inf)
+    if i < n:
+        v = a[i]
+    top = v
+    for step in (16, 8, 4, 2, 1):
+        top = max(top, cuda.shfl_xor_sync(ALL, top, step))
+    if v == top and i < n:
+        best[i // 32] = top
+        place[i // 32] = i
 
 
 @impostor("warp_argmax", diagnosis="place_in_the_warp")

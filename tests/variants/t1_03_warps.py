@@ -96,6 +96,43 @@ def early_return_and_powers(out, a, rate, steps, n):
         out[p] = a[p] * keep
 
 
+@variant("settle_particles")
+@cuda.jit
+def one_formula_for_both_kinds(out, a, rate, steps, n):
+    i = cuda.grid(1)
+    if i < n:
+        v = a[i]
+        for _ in range(steps):
+            v += rate * (i % 2 - v)
+        out[i] = v
+
+
+@variant("pack_positive")
+@cuda.jit
+def own_element_read_twice(out, count, a, n):
+    i = cuda.grid(1)
+    keep = i < n and a[i] > 0
+    bits = cuda.ballot_sync(ALL, keep)
+    if keep:
+        out[i - i % 32 + cuda.popc(bits & ((1 << (i % 32)) - 1))] = a[i]
+    if i % 32 == 0 and i < n:
+        count[i // 32] = cuda.popc(bits)
+
+
+@variant("pack_positive")
+@cuda.jit
+def lanes_without_an_element_leave(out, count, a, n):
+    i = cuda.grid(1)
+    if i >= n:  # a vote asks those that are still there
+        return
+    v = a[i]
+    bits = cuda.ballot_sync(ALL, v > 0)
+    if v > 0:
+        out[i - i % 32 + cuda.popc(bits & ((1 << (i % 32)) - 1))] = v
+    if i % 32 == 0:
+        count[i // 32] = cuda.popc(bits)
+
+
 @variant("pack_positive")
 @cuda.jit
 def scan_by_shuffles(out, count, a, n):
@@ -239,5 +276,21 @@ def down_and_broadcast(best, place, a, n):
     top = cuda.shfl_sync(ALL, top, 0)
     holders = cuda.ballot_sync(ALL, v == top)
     if cuda.laneid == 0 and i < n:
+        best[i // 32] = top
+        place[i // 32] = i + cuda.ffs(holders) - 1
+
+
+@variant("warp_argmax")
+@cuda.jit
+def each_lane_with_the_lanes_above_it(best, place, a, n):
+    i = cuda.grid(1)
+    v = np.float32(-np.inf)
+    if i < n:
+        v = a[i]
+    top = v
+    for step in (16, 8, 4, 2, 1):
+        top = max(top, cuda.shfl_down_sync(ALL, top, step))
+    holders = cuda.ballot_sync(ALL, v == top)  # the lowest is the first maximum of the warp
+    if i % 32 == 0 and i < n:
         best[i // 32] = top
         place[i // 32] = i + cuda.ffs(holders) - 1

@@ -236,7 +236,7 @@ Lane k of warp w has element 32 * w + k, if that is below n.
 
 **Required.** The positive elements of warp w stand in `out[32 * w]`, `out[32 * w + 1]`, and so on, in their old order.
 The other places of `out` are not written. `count[w]` is how many there are, zero included.
-Each lane reads its own element and no other, and there are no atomic operations.
+Each lane reads its own element and no other, and there are no atomic operations. The loads are counted.
 
 **Example.** A warp with the elements 5, -1, 7, and 29 negative ones, writes 5 and 7 to its first two places, and count 2.
 """
@@ -437,9 +437,10 @@ r"""
 
 - Exercise 1: blocks of 33 or 96 threads along x alone would do with `threadIdx.x`. The formula holds for all.
 - Exercise 2: 6 comparisons, the first side in 4 warps, the other in 3: 6 + 16 + 51 = 73 slots.
-  One warp of six parts. The three short or parted warps pay the same as full ones.
+  One of the six warps parts. The warps that are short or part pay the same for a slot as full ones.
 - Exercise 3: there are other ways. Thread t may take the pair 2 * t and 2 * t + 1, one after the other;
-  or the first half of the threads takes the even particles. What counts is that all lanes of a warp agree.
+  or the first half of the threads takes the even particles; or one formula serves both kinds, `v += rate * (i % 2 - v)`.
+  What counts is that all lanes of a warp agree.
 - Exercise 4: `keeps` is an int32, in which all 32 lanes make -1. The mask of lower lanes leaves only the bits that matter.
 - Exercise 5: a plain `0.0` would make `v` a float64 in all lanes, and the sum would not be the asked one, bit for bit.
 - Exercise 6: the place does not have to travel. Maximum first, then one vote.

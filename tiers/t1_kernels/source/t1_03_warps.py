@@ -101,8 +101,8 @@ show_lanes(by_lane[1, 256], out, a)
 # %% [markdown]
 r"""
 **8**: 2 for the condition, 3 for one side, 3 for the other.
-A warp has one place in the program at a time. So it issues the first side while the odd lanes wait,
-then the second side while the even lanes wait. This is *divergence*: the lanes of a warp part at a branch.
+A slot is for one instruction, and the two sides are different instructions. So the warp issues the first side while the odd lanes wait,
+then the second side while the even lanes wait. This is [*divergence*](../glossary.md#warps): the lanes of a warp part at a branch.
 
 Let the *warp* decide instead: warps 0, 2, 4 and so on take one side, the others take the other.
 Again half of all threads take each side. How many slots now?
@@ -145,7 +145,9 @@ The picture shows one warp. The table counts all eight. It comes from `profile`,
 By lane all 8 warps part, and a slot serves **20** of 32 lanes: a *lane efficiency* of **62.5 %**.
 By warp none parts, and every slot serves all 32.
 
-We count the operations of the source. A compiler makes other instructions of them; section 6 looks at those.
+This is how we count, in the lesson and in the lab: each arithmetic operation, comparison, load, store, vote or shuffle of the source
+is one slot, in every warp that has an active lane there. `cuda.grid`, copies and the steps of a `for` are free.
+A compiler makes other instructions of the source; section 6 looks at those.
 
 Does fewer slots mean faster? `compare` puts two versions of a kernel side by side,
 here with a million threads: what was counted, what the real compiler says, and what follows for a GPU, an A100 here.
@@ -230,7 +232,7 @@ print("guess:", guess)
 
 # %% [markdown]
 r"""
-With k sides the warp issues k times as much, and **32 / k** lanes take part.
+With k sides the warp issues the line k times, and **32 / k** lanes take part.
 This is not only our way of counting. A study of 2026 measured it on GPUs from Pascal to Blackwell.
 It finds that "warp execution efficiency falls as exactly 32/k", and that the time grows in proportion to k [1].
 
@@ -316,14 +318,14 @@ def add_one(out, a):
     out[i] = a[i] + 1
 
 
+rows = []
 for threads in (31, 32, 33, 64, 100, 256):
     x = np.zeros(threads, np.float32)
     report = profile(add_one[1, threads], np.zeros_like(x), x)
-    use = f"{100 * report.lane_efficiency:5.1f} %"
-    print(
-        f"threads: {threads:3}   warps: {report.warps}   slots: {report.work.slots:2}   lanes used: {use}"
-    )
+    use = f"{100 * report.lane_efficiency:.1f} %"
+    rows.append((threads, report.warps, report.work.slots, use))
 print("guess:", guess)
+table(("threads", "warps", "issue slots", "lanes used"), rows, "counted")
 
 # %% [markdown]
 r"""
@@ -390,7 +392,7 @@ r"""
 It does, and the result was right all the same. Old GPUs did run a warp in step, and much old code relies on it.
 Since the Volta generation of 2017 each thread has a program counter of its own: *independent thread scheduling* [2].
 Lanes that parted may stay apart for a while, even behind the `if`. And the compiler may put the load in front of the store,
-because for one thread alone they touch different elements. NVIDIA says plainly that code which takes the step for granted is wrong [2].
+because for one thread alone they touch different elements. NVIDIA's guide tells programmers not to rely on the step any more [2].
 
 `cuda.syncwarp()` mends it. All lanes wait there for one another, and what they have stored before is visible after it [2].
 """
@@ -416,7 +418,7 @@ But within a warp there is something better than memory. The rest of this lesson
 
 ## 8. Votes
 
-A *vote* asks all lanes a yes-or-no question and gives every lane the answer.
+A [*vote*](../glossary.md#warps) asks all lanes a yes-or-no question and gives every lane the answer.
 
 | call | answer |
 |---|---|
@@ -457,20 +459,18 @@ def answers_for(lanes):
     return answers
 
 
-rows = [
-    (text, *answers_for(lanes), np.binary_repr(answers_for(lanes)[2] & ALL))
-    for text, lanes in (("0, 3, 5", [0, 3, 5]), ("31", [31]), ("none", []), ("all", range(32)))
-]
+rows = []
+for name, lanes in (("0, 3, 5", [0, 3, 5]), ("31", [31]), ("none", []), ("all", range(32))):
+    found = answers_for(lanes)
+    rows.append((name, *found, np.binary_repr(found[2] & ALL)))
 print("guess:", guess)
-table(
-    ("positive lanes", "all", "any", "ballot", "popc", "ffs", "ballot, bit by bit"), rows, "counted"
-)
+table(("positive lanes", "all", "any", "ballot", "popc", "ffs", "ballot, bit by bit"), rows)
 
 # %% [markdown]
 r"""
 1 + 8 + 32 = **41**. `cuda.popc` counts the set bits, `cuda.ffs` finds the lowest one and counts from 1, with 0 for none.
 
-Look at the last rows. In Numba a ballot is a *signed* 32-bit number, so lane 31 makes it negative, and all lanes together make **-1**.
+Look at the rows with lane 31. In Numba a ballot is a *signed* 32-bit number, so lane 31 makes it negative, and all lanes together make **-1**.
 The bits are right. Take care only when you compare it or make it wider: `bits & 0xFFFFFFFF` gives the number you expect.
 
 Because every lane gets the whole ballot, a lane can also find out *how many lanes before it* said yes.
@@ -502,7 +502,7 @@ r"""
 
 ## 9. Shuffles
 
-A *shuffle* lets each lane read a variable of another lane. There are four kinds. They differ in how the source lane is given:
+A [*shuffle*](../glossary.md#warps) lets each lane read a variable of another lane. There are four kinds. They differ in how the source lane is given:
 
 | call | lane k reads from |
 |---|---|
@@ -719,6 +719,7 @@ r"""
 
 What if a lane has no value, because the array ends before it? Give it one that changes nothing:
 0 for a sum, -inf for a maximum, "no" for a vote. A lane that returns early cannot give anything.
+Mind its type: a plain `0.0` is a float64 and makes the variable a float64 in all lanes. Write `np.float32(0)`, or `np.float32(-np.inf)`.
 
 ## What to remember
 

@@ -516,6 +516,27 @@ def _whole_array(case: Case) -> Outputs:
     return {"out": out}
 
 
+def _overwritten(number: Callable[[Case, int], int]) -> Callable[[Case], Outputs]:
+    """Warp w packs into stretch number(case, w), one warp after the other."""
+
+    def mistake(case: Case) -> Outputs:
+        a, right = case.args["a"], packed(case)
+        out = np.ma.array(np.zeros(a.size), mask=np.ones(a.size, bool))
+        count = np.ma.array(np.zeros(right["count"].size), mask=np.ones(right["count"].size, bool))
+        for warp, kept in enumerate(right["count"]):
+            part = a[32 * warp : 32 * warp + 32]
+            at = number(case, warp)
+            out[32 * at : 32 * at + kept] = part[part > 0]
+            count[at] = kept
+        return {"out": out, "count": count}
+
+    return mistake
+
+
+_one_stretch = _overwritten(lambda case, warp: 0)
+_warp_of_block = _overwritten(lambda case, warp: warp % (case.threads_per_block // 32))
+
+
 PACK_POSITIVE = KernelSpec(
     "pack_positive", UNIT, 2, ("count", "out"), pack_cases, packed,
     writes_once=True,
@@ -524,6 +545,8 @@ PACK_POSITIVE = KernelSpec(
         "own_lane_counted": _one_further,
         "reversed": lambda case: packed(case, lambda kept: kept[::-1]),
         "whole_array": _whole_array,
+        "one_stretch": lambda case: {"out": _one_stretch(case)["out"]},
+        "warp_of_the_block": _warp_of_block,
         "count_of_lanes": _counts(lambda case, right: np.minimum(
             32, case.args["n"] - 32 * np.arange(right.size))),
         "ballot_stored": _counts(lambda case, right: _bits(case.args["a"] > 0)),
@@ -539,17 +562,20 @@ PACK_POSITIVE = KernelSpec(
         "reversed": "The elements of each warp are in reverse order.",
         "whole_array": "The elements of all warps follow one another; each warp has its own "
         "stretch, which starts at 32 times its number.",
+        "one_stretch": "All warps write to the first places of out, over one another.",
+        "warp_of_the_block": "The warps are numbered within their block, so every block writes to "
+        "the places of the first one.",
         "count_of_lanes": "That is the number of elements of the warp, positive or not.",
         "ballot_stored": "These are the bits of the ballot themselves, not how many are set.",
         "zero_or_one": "That says whether there is a positive element, not how many.",
         "negative_ones": "The negative elements were counted.",
-        "too_many_loads": "A lane reads elements of other lanes.  It has its own in a register, "
-        "and a ballot tells it about the others.",
+        "too_many_loads": "Elements are read again and again.  A lane has its own in a "
+        "variable, and a ballot tells it about the others.",
         "atomic_used": "The lanes of a warp queue up for an atomic operation, and nobody knows in "
         "which order.",
     },
     requirements=(
-        Requirement("loads", "too_many_loads"),
+        Requirement("loads", "too_many_loads", times=2.0),
         Requirement("atomics", "atomic_used"),
         Requirement("shared_atomic_transactions", "atomic_used"),
     ),
@@ -570,6 +596,14 @@ PACK_POSITIVE = KernelSpec(
         "whole_array": (
             "Where does the stretch of warp 1 begin?",
             "At out[32], whatever warp 0 has found.",
+        ),
+        "one_stretch": (
+            "Where does the stretch of warp 1 begin?",
+            "At out[32].  The place is 32 * warp, plus the number of kept lanes below.",
+        ),
+        "warp_of_the_block": (
+            "Two blocks of 32 threads: which two warps have the same threadIdx.x // 32?",
+            "The warp of the whole launch is cuda.grid(1) // 32.",
         ),
         "count_of_lanes": (
             "Which lanes should be counted?",
@@ -681,6 +715,22 @@ def _full_only(case: Case) -> Outputs:
     return {"out": np.ma.array(folded(rows), mask=short)}
 
 
+FIRST_BLOCK = (
+    "Only the warps of the first block were written: every block has worked on its elements."
+)
+
+
+def _first_block(output: str, right: Callable[[Case], Outputs]) -> Callable[[Case], Outputs]:
+    """What is written when the index forgets the block."""
+
+    def mistake(case: Case) -> Outputs:
+        result = right(case)[output]
+        return {output: np.ma.array(
+            result, mask=np.arange(len(result)) >= case.threads_per_block // 32)}  # fmt: skip
+
+    return mistake
+
+
 MEND_WARP_SUM = KernelSpec(
     "mend_warp_sum", UNIT, 2, ("out",), sum_cases, _sums(folded),
     tolerance={"float32": Tolerance()},
@@ -691,6 +741,8 @@ MEND_WARP_SUM = KernelSpec(
         "summed_in_float64": _sums(lambda rows: folded(rows.astype(np.float64))
                                    .astype(np.float32)),
         "first_element": _sums(lambda rows: rows[:, 0]),
+        "last_element": _sums(lambda rows: rows[:, 31]),
+        "only_first_block": _first_block("out", _sums(folded)),
         "first_step_missing": _sums(lambda rows: folded(rows, (8, 4, 2, 1))),
         "last_step_missing": _sums(lambda rows: folded(rows, (16, 8, 4, 2))),
         "full_warps_only": _full_only,
@@ -704,6 +756,9 @@ MEND_WARP_SUM = KernelSpec(
         "summed_in_float64": "The sums were made in float64 and rounded once.  Asked for is the "
         "order of the five steps, in float32.",
         "first_element": "Each sum is the element of lane 0 alone.",
+        "last_element": "Each sum is the element of lane 31: values replace one another and are "
+        "not added.",
+        "only_first_block": FIRST_BLOCK,
         "first_step_missing": "The lanes 16 to 31 are in no sum: the step of 16 is missing.",
         "last_step_missing": "Every second lane is in no sum: the step of 1 is missing.",
         "full_warps_only": "The last warp was not summed: not all of its lanes have an element.",
@@ -735,6 +790,10 @@ MEND_WARP_SUM = KernelSpec(
         "first_element": (
             "Which lane ends up with the sum?",
             "With shfl_down_sync the values move down: lane 0 ends up with the sum.",
+        ),
+        "last_element": (
+            "What becomes of the value that a lane had before the shuffle?",
+            "Add what the shuffle brings: v += ..., not v = ....",
         ),
         "first_step_missing": (
             "How far away is the lane that lane 0 asks first?",
@@ -802,6 +861,16 @@ def _last(rows: Array) -> Array:
     return 31 - rows[:, ::-1].argmax(axis=1)
 
 
+def _travelled(rows: Array) -> Array:
+    """Lane 0's place when pairs of value and place are folded, and only larger values replace."""
+    top, at, lanes = rows, np.broadcast_to(np.arange(32), rows.shape), np.arange(32)
+    for step in (16, 8, 4, 2, 1):
+        source = np.where(lanes + step < 32, lanes + step, lanes)
+        larger = top[:, source] > top
+        top, at = np.where(larger, top[:, source], top), np.where(larger, at[:, source], at)
+    return np.asarray(at[:, 0])
+
+
 def _minimum(case: Case) -> Outputs:
     least = argmax(Case({**case.args, "a": -case.args["a"]}, case.grid, case.block))
     return {"best": -least["best"], "place": least["place"]}
@@ -831,6 +900,8 @@ WARP_ARGMAX = KernelSpec(
     writes_once=True,
     suspects={
         "last_of_equals": lambda case: argmax(case, _last),
+        "tie_by_the_way": lambda case: argmax(case, _travelled),
+        "only_first_block": _first_block("best", argmax),
         "place_in_the_warp": lambda case: {
             "place": np.asarray(argmax(case)["place"]) % 32
         },
@@ -845,6 +916,9 @@ WARP_ARGMAX = KernelSpec(
     causes={
         "last_of_equals": "Where the maximum occurs several times, place is the last of them; "
         "asked for is the first.",
+        "tie_by_the_way": "Where the maximum occurs several times, place is the one that was met "
+        "first on the way; asked for is the lowest index.",
+        "only_first_block": FIRST_BLOCK,
         "place_in_the_warp": "These are lanes.  Asked for is the index in a.",
         "one_too_far": "Every place is one too large: cuda.ffs counts the lowest bit as 1.",
         "minimum": "That is the minimum.",
@@ -855,11 +929,11 @@ WARP_ARGMAX = KernelSpec(
         "first_step_missing": "Lanes 16 to 31 are never looked at: the step of 16 is missing.",
         "last_step_missing": "Every second lane is never looked at: the step of 1 is missing.",
         "too_many_slots": "The warp issues more instructions than a fold in five steps needs.",
-        "too_many_loads": "A lane reads elements of other lanes.  They are in registers, and a "
-        "shuffle fetches them.",
+        "too_many_loads": "Elements are read again and again.  They are in variables of the "
+        "lanes, and a shuffle fetches them.",
     },
     requirements=(
-        Requirement("loads", "too_many_loads"),
+        Requirement("loads", "too_many_loads", times=2.0),
         Requirement("issue_slots", "too_many_slots", times=1.5),
     ),
     counted=argmax_counted,
@@ -868,6 +942,10 @@ WARP_ARGMAX = KernelSpec(
             "Two lanes hold the maximum.  Which of them wins in your kernel?",
             "The lowest lane has to win: the lowest set bit of a ballot, or, when two pairs are "
             "equal, the smaller index.",
+        ),
+        "tie_by_the_way": (
+            "Two pairs with the same value meet in a step.  Which should survive?",
+            "The one with the smaller index: compare the indices when the values are equal.",
         ),
         "place_in_the_warp": (
             "Where does the warp's first element stand in a?",
