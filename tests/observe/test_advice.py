@@ -30,6 +30,9 @@ CASES = [
      "0)."),
     ("if t < 8: s[t] = 0\ncuda.atomic.add(s, t % 8, 1)", "put cuda.syncthreads() between lines 9 "
      "and 10, or store it with cuda.atomic.exch(s, index, value)."),
+    ("own = cuda.local.array(64, float32)\nown[t] = i\nx[i] = own[63 - t]",
+     "Local memory belongs to one thread and starts undefined, not zero. Let the same thread store "
+     "a value first; threads share only cuda.shared.array."),
     ("v = s[t]", "Shared memory starts undefined, not zero. Store a value first, then a barrier."),
     ("if t < 40: cuda.syncthreads()",
      "The others pass it by and come to no barrier before they end.\n"

@@ -164,8 +164,15 @@ def of_record(
         text = (
             f"{here.function}: {name(thread, run)} reads {cell} before anything was stored "
             f"there\n  line {here.line}:  {here.line_text}\n"
-            f"  {space.capitalize()} memory starts undefined, not zero. Store a value first"
-            + (", then a barrier." if space == "shared" else ".")
+            + (
+                "  Shared memory starts undefined, not zero. Store a value first, then a barrier."
+                if space == "shared"
+                else "  Local memory belongs to one thread and starts undefined, not zero. Let the "
+                "same thread store a value first; threads share only cuda.shared.array."
+                if space == "local"
+                else f"  {space.capitalize()} memory starts undefined, not zero. Store a value "
+                "first."
+            )
         )
         return Finding("uninitialised", "error", text, threads=(thread,), **facts)
     where = run.program.sites[other]
