@@ -23,6 +23,15 @@ PI = math.pi
 SCALE = np.float32(0.1)
 
 
+def test_a_function_without_parentheses_is_noted() -> None:
+    """Python and Numba accept the name as a statement; nobody waits."""
+    said = (
+        "k, line 7: `cuda.syncthreads` without parentheses calls nothing. Write cuda.syncthreads()."
+    )
+    assert body_notes("for _ in range(2):\n    cuda.syncthreads\nout[i] = x[i]") == [said]
+    assert body_notes("cuda.syncthreads()\ncuda.threadIdx.x\ncuda.warpsize\nout[i] = x[i]") == []
+
+
 def notes(text: str, grid: Any, block: Any, *args: Any, **constants: Any) -> list[str]:
     """Notes of profiling the kernel `k` of a text."""
     kernel = Kernel.from_source(HEADER + text, "k", constants)

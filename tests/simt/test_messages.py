@@ -108,6 +108,17 @@ def test_out_of_bounds_changes_no_array_of_the_host() -> None:
          "Change what the condition tests."),
         ("j = cuda.grid\n    out[j] = 1", "k: cuda.grid itself is no number\n"
          "  line 5:  out[j] = 1\n  Write cuda.grid(1)."),
+        ("s = cuda.shared.array(64)", "k: cuda.shared.array takes two arguments, a shape and a "
+         "type; got 1\n  line 4:  s = cuda.shared.array(64)\n"
+         "  For example: cuda.shared.array(64, np.float32)."),
+        ("s = cuda.shared(64, np.float32)", "k: cuda.shared itself cannot be called\n"
+         "  line 4:  s = cuda.shared(64, np.float32)\n"
+         "  Call a function of it, such as cuda.shared.array."),
+        ("cuda.synchronize()", "k: cuda.synchronize is for the host; a kernel cannot call it\n"
+         "  line 4:  cuda.synchronize()\n"
+         "  Threads of a block wait for each other with cuda.syncthreads()."),
+        ("cuda.device_array(3)", "k: cuda.device_array is for the host; a kernel cannot call it\n"
+         "  line 4:  cuda.device_array(3)\n  Call it before or after the launch."),
         ("import os", "k: import cannot be used in a kernel\n  line 4:  import os\n"
          "  Import at the top of the file."),
         ("out[i] = np.zeros(3)[0]", "k: np.zeros makes or changes whole arrays; kernels cannot\n"

@@ -133,13 +133,13 @@ def test_the_generated_source_can_be_read() -> None:
 
 def test_unsupported_features_name_their_line() -> None:
     """Nothing is run when a construct is not supported."""
-    text = "@cuda.jit\ndef k(out):\n    out[0] = 1\n    cuda.libdevice()\n"
+    text = "@cuda.jit\ndef k(out):\n    out[0] = 1\n    cuda.ldca(out, 0)\n"
     out = np.zeros(1)
     with pytest.raises(UnsupportedError) as error:
         Kernel.from_source(text, "k")[1, 1](out)
     assert str(error.value) == (
-        "k: cuda.libdevice is not in the simulator\n"
-        "  line 4:  cuda.libdevice()\n"
-        "  Use the functions of math, which compile to the same code."
+        "k: cuda.ldca is not in the simulator\n"
+        "  line 4:  cuda.ldca(out, 0)\n"
+        "  It only tells a GPU's cache what to keep: write array[i]."
     )
     assert out[0] == 0

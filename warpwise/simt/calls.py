@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import cmath
 import math
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -78,6 +79,13 @@ def lower_call(fl: Expressions, node: ast.Call) -> Val:
 
 
 def _refuse(fl: Expressions, node: ast.Call, called: Any, name: str) -> NoReturn:
+    if _is_of_cuda(called):
+        fl.fail(
+            TypingError, node, f"{name} is for the host; a kernel cannot call it",
+            "Threads of a block wait for each other with cuda.syncthreads()."
+            if called.__name__ == "synchronize"
+            else "Call it before or after the launch.",
+        )  # fmt: skip
     if callable(called) and hasattr(called, "__code__"):
         fl.fail(
             TypingError, node, f"{name} is an ordinary Python function; a kernel cannot call it",
@@ -105,6 +113,13 @@ def _refuse(fl: Expressions, node: ast.Call, called: Any, name: str) -> NoReturn
         "A kernel can call cuda.*, math.*, abs, min, max, round, range, len, casts such as "
         "float32(x), and device functions.",
     )  # fmt: skip
+
+
+def _is_of_cuda(called: Any) -> bool:
+    """Whether it is a function that a cuda module has for the host."""
+    name = getattr(called, "__name__", "")
+    modules = (sys.modules.get("numba.cuda"), sys.modules.get("warpwise.simt.api"))
+    return callable(called) and any(vars(m).get(name) is called for m in modules if m)
 
 
 def _positional(fl: Expressions, node: ast.Call, name: str) -> list[Val]:

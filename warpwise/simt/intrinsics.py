@@ -43,6 +43,10 @@ def lower_symbol(fl: Expressions, node: ast.Call, symbol: Symbol) -> Val:
         return vectors.construct(fl, node, name)
     handler = SYMBOLS.get(name)
     if handler is None:
+        parts = [known for known in SYMBOLS if known.startswith(f"{name}.")]
+        if parts:
+            fl.fail(TypingError, node, f"cuda.{name} itself cannot be called",
+                    f"Call a function of it, such as cuda.{parts[0]}.")  # fmt: skip
         instead = alternative(name) or "nothing was run"
         fl.fail(UnsupportedError, node, f"cuda.{name} is not in the simulator",
                 instead[0].upper() + instead[1:] + ".")  # fmt: skip
@@ -119,7 +123,12 @@ def _array(space: str) -> Handler:
     name = f"{space}.array"
 
     def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
-        expect(fl, node, args, name, 2)
+        if len(args) != 2:
+            fl.fail(
+                TypingError, node,
+                f"cuda.{name} takes two arguments, a shape and a type; got {len(args)}",
+                f"For example: cuda.{name}(64, np.float32).",
+            )  # fmt: skip
         shape, dtype = (
             _shape(fl, node, name, args[0]),
             number_type(fl, node, f"cuda.{name}", args[1]),

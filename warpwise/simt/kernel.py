@@ -436,6 +436,7 @@ class Kernel(Inspectable):
                         "This is a fault of the simulator, not of your kernel. Please report it.")
             ) from error  # fmt: skip
         run.notes.extend(self._changed(program))
+        run.notes.extend(program.slips)
         if lost := write_back(arguments):
             run.notes.append(Note("same_memory", 0, f"{self.name}: {lost}"))
         return run

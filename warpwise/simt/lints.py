@@ -7,6 +7,7 @@ float64   float32 arithmetic that a literal, an integer or a variable makes floa
           result goes straight into a float32, and of a comparison with such a constant: these are
           left out.
 equality  a float32 that is compared with a number that float32 does not hold.
+no call   a statement that names a function such as cuda.syncthreads and does not call it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from numba.core import types
 
 from . import typing
 from .program import Note, Val, describe
+from .symbols import Symbol
 from .typing import ArrayType, Type
 
 if TYPE_CHECKING:
@@ -83,6 +85,20 @@ def say(fl: Expressions, note: Note) -> None:
     about = note.text.split(", since")[0]
     if not any(known.text.startswith(about) for known in fl.program.lints):
         fl.program.lints.append(note)
+
+
+def not_called(fl: Expressions, node: ast.Expr, value: Val) -> None:
+    """Note a function of cuda that stands alone, without parentheses."""
+    if not isinstance(value.const, Symbol):
+        return
+    name = ast.unparse(node.value)
+    text = (
+        f"{fl.source.name}, line {node.lineno}: `{name}` without parentheses calls nothing. "
+        f"Write {name}()."
+    )
+    note = Note("not_called", node.lineno, text)
+    if note not in fl.program.slips:  # loops are lowered more than once
+        fl.program.slips.append(note)
 
 
 def is_small(kind: Type) -> bool:

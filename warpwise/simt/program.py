@@ -86,8 +86,8 @@ class Note:
 
     Of a launch: "negative_index", "launch_dimension", "mask_without_caller", "inactive_source",
     "overflow", "zero_division"; with counters also "unwritten", "partial_warp".
-    Of the compiled program: "float64", arithmetic that is wider than its operands, and
-    "float_equality".
+    Of the compiled program: "float64", arithmetic that is wider than its operands,
+    "float_equality" and "not_called".
     """
 
     kind: str
@@ -117,6 +117,7 @@ class Program:
     names: set[str] = field(default_factory=set)
     sources: dict[str, Any] = field(default_factory=dict)
     lints: list[Note] = field(default_factory=list)
+    slips: list[Note] = field(default_factory=list)  # said at every launch
     scopes: list[Any] = field(default_factory=list)  # (function, FrozenScope) that it was made with
     kept: list[Any] = field(default_factory=list)  # objects whose id() stands in a key
     types: dict[str, set[tuple[str, Type]]] = field(default_factory=dict)

@@ -344,7 +344,10 @@ class Function(Expressions):
         if isinstance(node.value, ast.Constant):
             return  # a docstring
         value = self.expression(node.value)
-        if value.static or value.code.isidentifier():
+        if value.static:
+            lints.not_called(self, node, value)
+            return
+        if value.code.isidentifier():
             return
         self.emit(value.code)
 
