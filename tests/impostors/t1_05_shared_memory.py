@@ -30,6 +30,17 @@ def no_barrier(a, shift):
 
 @impostor("rotate_blocks", diagnosis="race")
 @cuda.jit
+def no_parentheses(a, shift):
+    s = cuda.shared.array(BLOCK, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    s[t] = a[i]
+    cuda.syncthreads  # noqa: B018
+    a[i] = s[(t + shift) % BLOCK]
+
+
+@impostor("rotate_blocks", diagnosis="race")
+@cuda.jit
 def barrier_of_a_warp(a, shift):
     s = cuda.shared.array(BLOCK, np.float32)
     t = cuda.threadIdx.x
