@@ -14,6 +14,8 @@ from typing import Any
 
 from numba import cuda
 
+from warpwise.simt.install import uninstalled
+
 FILE = "<reference>"
 #: Called with 4 * (number of a loop or branch) + what happens to it.
 MARK = "mark__"
@@ -50,7 +52,8 @@ def functions(text: str, names: dict[str, Any]) -> Marked:
                 _number(statement, node.name, (), marked)
             node.body = _started(node.body)
             node.decorator_list = [d for d in node.decorator_list if isinstance(d, ast.Call)]
-    exec(compile(ast.fix_missing_locations(tree), FILE, "exec"), marked.scope)
+    with uninstalled():  # the text's own `from numba import cuda` means Numba's
+        exec(compile(ast.fix_missing_locations(tree), FILE, "exec"), marked.scope)
     return marked
 
 

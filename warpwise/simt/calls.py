@@ -194,8 +194,10 @@ def _lower_min_max(name: str) -> Handler:
         if len(args) == 1 and isinstance(args[0].type, ArrayType):
             fl.fail(TypingError, node, f"{name} takes numbers or a tuple here",
                     f"Write np.{name}({ast.unparse(node.args[0])}).")  # fmt: skip
-        for value in args:
-            if not isinstance(value.type, types.Number):
+        flags = [value.type == types.boolean for value in args]
+        for value, flag in zip(args, flags):
+            # Numba takes bools among themselves, and refuses them beside numbers.
+            if not (all(flags) if flag else isinstance(value.type, types.Number)):
                 fl.fail(TypingError, node, f"{name} does not take {describe(value.type)}")
         # Two floats: fminf and the like, where a number wins over a NaN (CUDA math API).  All else,
         # three floats too, is compared from left to right, as Numba compiles it.

@@ -54,3 +54,15 @@ def installed() -> Iterator[None]:
     finally:
         if not before:
             uninstall()
+
+
+@contextmanager
+def uninstalled() -> Iterator[None]:
+    """numba.cuda as it comes for a `with` block, whatever it was before."""
+    before = bool(_saved)
+    uninstall()
+    try:
+        yield
+    finally:
+        if before:
+            install()

@@ -256,6 +256,8 @@ def _barrier_with(mode: str) -> Handler:
 def _syncwarp(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     expect(fl, node, args, "syncwarp", 0, 1)
     mask = args[0] if args else fl.number(node, 0xFFFFFFFF)
+    if not typing.is_integer(mask.type):
+        fl.fail(TypingError, node, f"the mask of syncwarp is an integer, not {describe(mask.type)}")
     if not mask.known or int(mask.const) & 0xFFFFFFFF != 0xFFFFFFFF:
         fl.program.partial = True
     code = fl.cast(mask, types.int64, node).code
