@@ -354,6 +354,14 @@ def last_field_first(arrays, records, n):
         arrays[2 - k % 3, k // 3] = records[k]
 
 
+@impostor("split_fields", diagnosis="records_overlap")
+@cuda.jit
+def records_of_one_number(arrays, records, n):
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        for f in range(3):
+            arrays[f, i] = records[i + f]
+
+
 @impostor("split_fields", diagnosis="first_field_everywhere")
 @cuda.jit
 def field_forgotten(arrays, records, n):
@@ -483,6 +491,66 @@ def every_lane_stores(out, a, v, height, width):
         for x in range(lane, width, 32):
             total += a[y, x] * v[x]
         out[y] = warp_sum(total)
+
+
+@impostor("dot_rows", diagnosis="total_kept")
+@cuda.jit
+def total_set_once(out, a, v, height, width):
+    lane = cuda.threadIdx.x % 32
+    total = np.float32(0)
+    for y in range(cuda.grid(1) // 32, height, cuda.gridsize(1) // 32):
+        for x in range(lane, width, 32):
+            total += a[y, x] * v[x]
+        total = warp_sum(total)
+        if lane == 0:
+            out[y] = total
+
+
+@impostor("dot_rows", diagnosis="mask_names_absent")
+@cuda.jit
+def sum_inside_the_loop(out, a, v, height, width):
+    lane = cuda.threadIdx.x % 32
+    for y in range(cuda.grid(1) // 32, height, cuda.gridsize(1) // 32):
+        total = np.float32(0)
+        for x in range(lane, width, 32):
+            total += warp_sum(a[y, x] * v[x])
+        if lane == 0:
+            out[y] = total
+
+
+@impostor("dot_rows", diagnosis="mask_names_absent")
+@cuda.jit
+def a_row_for_each_thread_of_the_warp(out, a, v, height, width):
+    lane = cuda.threadIdx.x % 32
+    for y in range(cuda.grid(1), height, cuda.gridsize(1)):
+        total = np.float32(0)
+        for x in range(lane, width, 32):
+            total += a[y, x] * v[x]
+        total = warp_sum(total)
+        if lane == 0:
+            out[y] = total
+
+
+@impostor("dot_rows", diagnosis="output_read")
+@cuda.jit
+def atomics_on_the_output(out, a, v, height, width):
+    lane = cuda.threadIdx.x % 32
+    for y in range(cuda.grid(1) // 32, height, cuda.gridsize(1) // 32):
+        for x in range(lane, width, 32):
+            cuda.atomic.add(out, y, a[y, x] * v[x])
+
+
+@impostor("dot_rows", diagnosis="only_first_thread")
+@cuda.jit
+def one_row_for_each_block(out, a, v, height, width):
+    y, t = cuda.blockIdx.x, cuda.threadIdx.x
+    if y < height and t < 32:
+        total = np.float32(0)
+        for x in range(t, width, 32):
+            total += a[y, x] * v[x]
+        total = warp_sum(total)
+        if t == 0:
+            out[y] = total
 
 
 @impostor("dot_rows", diagnosis="never_written")

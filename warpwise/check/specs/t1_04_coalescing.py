@@ -329,6 +329,12 @@ def fields(case: Case) -> Array:
     return np.asarray(case.args["records"].reshape(-1, 3).T.astype(np.float64))
 
 
+def overlapping(case: Case) -> dict[str, Array]:
+    """Record i starts at number i."""
+    place = np.add.outer(np.arange(3), np.arange(case.args["n"]))
+    return {"arrays": case.args["records"].astype(np.float64)[place]}
+
+
 SPLIT_FIELDS = KernelSpec(
     "split_fields", UNIT, 2, ("arrays",), split_cases, lambda case: {"arrays": fields(case)},
     writes_once=True,
@@ -342,6 +348,7 @@ SPLIT_FIELDS = KernelSpec(
             "arrays": case.args["records"].reshape(3, -1).astype(np.float64)
         },
         "fields_reversed": lambda case: {"arrays": fields(case)[::-1]},
+        "records_overlap": overlapping,
         "first_field_everywhere": lambda case: {
             "arrays": np.repeat(fields(case)[:1], 3, axis=0)
         },
@@ -350,6 +357,7 @@ SPLIT_FIELDS = KernelSpec(
         "only_reshaped": "The numbers lie in arrays in the order in which they lay in records: "
         "cut into three rows, but not sorted by field.",
         "fields_reversed": "The rows are right, in the reverse order.",
+        "records_overlap": "Record i was read from number i on, as if records had one number.",
         "first_field_everywhere": "All three rows hold the first field.",
     },
     hints={
@@ -360,6 +368,10 @@ SPLIT_FIELDS = KernelSpec(
         "fields_reversed": (
             "Which field comes first in a record?",
             "Field 0 goes to row 0: the row is k % 3.",
+        ),
+        "records_overlap": (
+            "At which number does record 1 start?",
+            "Field f of record i is number 3 * i + f.",
         ),
         "first_field_everywhere": (
             "Where does field 1 of a record stand?",
@@ -440,6 +452,22 @@ def two_lanes(case: Case) -> dict[str, Array]:
     return dots(lambda x: x[:, ::16])(case)
 
 
+def total_kept(case: Case) -> dict[str, Array]:
+    """Each warp goes on from what its lanes held after the row before."""
+    a, v = (case.args[name].astype(np.float64) for name in ("a", "v"))
+    result = np.zeros(a.shape[0])
+    warps = case.blocks * case.threads_per_block // 32
+    for warp in range(warps):
+        total = np.zeros(32)
+        for y in range(warp, a.shape[0], warps):
+            for lane in range(32):
+                total[lane] += (a[y] * v)[lane::32].sum()
+            for step in (16, 8, 4, 2, 1):  # beyond the last lane a lane gets its own value
+                total += np.concatenate([total[step:], total[-step:]])
+            result[y] = total[0]
+    return {"out": result}
+
+
 DOT_ROWS = KernelSpec(
     "dot_rows", UNIT, 3, ("out",), dot_cases, dots(),
     writes_once=True,
@@ -449,6 +477,7 @@ DOT_ROWS = KernelSpec(
     ),
     counted=lambda: dot_case(np.random.default_rng(4), 64, 256, 4, 128),
     suspects={
+        "total_kept": total_kept,
         "all_lanes_stored": last_lane,
         "first_lane_only": dots(lambda x: x[:, ::32]),
         "first_32_columns": dots(lambda x: x[:, :32]),
@@ -457,6 +486,8 @@ DOT_ROWS = KernelSpec(
         "half_warp": two_lanes,
     },
     causes={
+        "total_kept": "Each warp adds a row to what its lanes held after the row before.",
+        "only_first_thread": "Each warp or block wrote one row, and the other rows were left out.",
         "all_lanes_stored": "Every lane stored what warp_sum gave it, and the last one won.  Only "
         "lane 0 has the whole sum.",
         "first_lane_only": "Only columns 0, 32, 64, ... are in the sum: the total of lane 0 "
@@ -467,6 +498,15 @@ DOT_ROWS = KernelSpec(
         "half_warp": "Only the totals of lanes 0 and 16 are in the sum.",
     },
     hints={
+        "total_kept": (
+            "What is in total when a warp begins its second row?",
+            "Set the total to zero for every row, inside the loop over the rows.",
+        ),
+        "only_first_thread": (
+            "How many rows has a warp to handle?",
+            "Loop over the rows: from the number of the warp, cuda.grid(1) // 32, in steps of the "
+            "number of warps, cuda.gridsize(1) // 32.",
+        ),
         "all_lanes_stored": (
             "Which lane has the sum after warp_sum?",
             "Lane 0 has it: store under if lane == 0.",
