@@ -625,7 +625,7 @@ def keeps_everything(out, count, x, n):
 
 @impostor("gather_positive", diagnosis="wrong_values")
 @cuda.jit
-def absolute_values(out, count, x, n):
+def one_more_than_the_element(out, count, x, n):
     i = cuda.grid(1)
     if i < n and x[i] > 0:
         out[cuda.atomic.add(count, 0, 1)] = x[i] + 1
@@ -653,6 +653,46 @@ def elements_without_a_count(out, count, x, n):
     i = cuda.grid(1)
     if i < n and x[i] > 0:
         out[i] = x[i]
+
+
+@impostor("gather_positive", diagnosis="mask_names_absent")
+@cuda.jit
+def vote_behind_the_guard(out, count, x, n):
+    i = cuda.grid(1)
+    if i < n:
+        keep = x[i] > 0
+        votes = cuda.ballot_sync(0xFFFFFFFF, keep)
+        first = 0
+        if cuda.laneid == 0:
+            first = cuda.atomic.add(count, 0, cuda.popc(votes))
+        first = cuda.shfl_sync(0xFFFFFFFF, first, 0)
+        if keep:
+            out[first + cuda.popc(votes & cuda.lanemask_lt())] = x[i]
+
+
+@impostor("gather_positive", diagnosis="out_of_bounds")
+@cuda.jit
+def votes_without_a_guard(out, count, x, n):
+    i = cuda.grid(1)
+    keep = x[i] > 0
+    votes = cuda.ballot_sync(0xFFFFFFFF, keep)
+    first = 0
+    if cuda.laneid == 0:
+        first = cuda.atomic.add(count, 0, cuda.popc(votes))
+    first = cuda.shfl_sync(0xFFFFFFFF, first, 0)
+    if keep:
+        out[first + cuda.popc(votes & cuda.lanemask_lt())] = x[i]
+
+
+@impostor("gather_positive", diagnosis="wrong_values")
+@cuda.jit
+def every_lane_draws_for_its_warp(out, count, x, n):
+    i = cuda.grid(1)
+    keep = i < n and x[i] > 0
+    votes = cuda.ballot_sync(0xFFFFFFFF, keep)
+    first = cuda.atomic.add(count, 0, cuda.popc(votes))
+    if keep and first < n:
+        out[first] = x[i]
 
 
 # -- skewed_histogram --------------------------------------------------------------------------
@@ -708,7 +748,7 @@ def adds_one_for_a_group(counts, x, n):
         cuda.atomic.add(counts, b, bins[b])
 
 
-@impostor("skewed_histogram", diagnosis="wrong_values")
+@impostor("skewed_histogram", diagnosis="a_group_for_each_lane")
 @cuda.jit
 def every_lane_adds_its_group(counts, x, n):
     bins = cuda.shared.array(64, np.int32)
@@ -747,7 +787,7 @@ def no_guard_at_the_end(counts, x, n):
         cuda.atomic.add(counts, b, bins[b])
 
 
-@impostor("skewed_histogram", diagnosis="wrong_values")
+@impostor("skewed_histogram", diagnosis="lanes_beyond_the_end")
 @cuda.jit
 def lanes_beyond_the_end_join_bin_0(counts, x, n):
     bins = cuda.shared.array(64, np.int32)
@@ -804,5 +844,22 @@ def agreed_without_the_last_barrier(counts, x, n):
         same = cuda.match_any_sync(0xFFFFFFFF, mine)
         if i < n and cuda.laneid == cuda.ffs(same) - 1:
             cuda.atomic.add(bins, mine, cuda.popc(same))
+    for b in range(t, 64, threads):
+        cuda.atomic.add(counts, b, bins[b])
+
+
+@impostor("skewed_histogram", diagnosis="mask_names_absent")
+@cuda.jit
+def match_in_a_ragged_loop(counts, x, n):
+    bins = cuda.shared.array(64, np.int32)
+    t, threads = cuda.threadIdx.x, cuda.blockDim.x
+    for b in range(t, 64, threads):
+        bins[b] = 0
+    cuda.syncthreads()
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        same = cuda.match_any_sync(0xFFFFFFFF, x[i])
+        if cuda.laneid == cuda.ffs(same) - 1:
+            cuda.atomic.add(bins, x[i], cuda.popc(same))
+    cuda.syncthreads()
     for b in range(t, 64, threads):
         cuda.atomic.add(counts, b, bins[b])

@@ -39,9 +39,9 @@ UNZEROED_HINT = (
     "Whatever was there before.  Set every bin to zero, then cuda.syncthreads(), then count.",
 )
 RACE_HINT = (
-    "The histogram has three phases: zero, count, merge.  What stands between them?",
-    "cuda.syncthreads() after the zeroing and again before the merge, outside every if and loop "
-    "that some threads leave earlier.",
+    "Does the finding name one line, or two?",
+    "One: an addition that is not atomic; use cuda.atomic.add.  Two: they belong to different "
+    "phases (zero, count, merge).  Put cuda.syncthreads() between them, outside every if.",
 )
 ADDED_TWICE = (
     "How often is each bin of a block added to counts?",
@@ -598,6 +598,11 @@ GATHER_POSITIVE = KernelSpec(
             "A place may be given only once: what atomic.add returns, plus the positive lanes in "
             "front of it in the same warp.",
         ),
+        "mask_names_absent": (
+            "Which lanes does the mask name, and which of them come to this line?",
+            "0xFFFFFFFF names all 32, also those without an element: call it outside every if, "
+            "and let such a lane vote with false.",
+        ),
         "output_read": (
             "What does out hold before the launch?",
             "Leftovers of any kind.  Take elements from x only.",
@@ -638,6 +643,26 @@ def skewed_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
         yield skewed(rng, n, grid, block, share)
 
 
+def groups(case: Case, power: int = 0) -> Array:
+    """For each warp and value, the number of lanes to this power, added up."""
+    x, n = case.args["x"], case.args["n"]
+    found = np.zeros(MANY, np.int64)
+    for start in range(0, n, 32):
+        values, lanes = np.unique(x[start : start + 32], return_counts=True)
+        found[values] += lanes**power
+    return found
+
+
+def beyond(case: Case) -> Answer:
+    """In bin 0 also the threads of the last rounds that have no element."""
+    block = as_dims(case.block)[0]
+    found = right_counts(case)["counts"]
+    if case.args["n"]:
+        last = case.args["n"] % block
+        found[0] += (block - last) % block
+    return {"counts": found}
+
+
 SKEWED_HISTOGRAM = KernelSpec(
     "skewed_histogram", UNIT, 2, ("counts",), skewed_cases, right_counts,
     inout=("counts",),
@@ -652,10 +677,14 @@ SKEWED_HISTOGRAM = KernelSpec(
     suspects={
         **COUNTING,
         "one_for_each_group": lambda case: {"counts": groups(case)},
+        "a_group_for_each_lane": lambda case: {"counts": groups(case, power=2)},
+        "lanes_beyond_the_end": beyond,
     },
     causes={
         **CAUSES,
         "one_for_each_group": "Each group of equal lanes was counted as 1.",
+        "a_group_for_each_lane": "Each lane of a group added the size of the whole group.",
+        "lanes_beyond_the_end": "Threads without an element were counted in bin 0.",
         "long_queue": "In shared memory the lanes of a warp still queue for the crowded bin.",
     },
     hints={
@@ -664,6 +693,19 @@ SKEWED_HISTOGRAM = KernelSpec(
             "How many elements does the lane that adds stand for?",
             "cuda.popc(same): all lanes with its value.",
         ),
+        "a_group_for_each_lane": (
+            "How many lanes of a group should add?",
+            "The first one alone: cuda.laneid == cuda.ffs(same) - 1.",
+        ),
+        "lanes_beyond_the_end": (
+            "Which value does a thread without an element match with?",
+            "One that no element has, such as -1, and it adds nothing: i < n in the condition.",
+        ),
+        "mask_names_absent": (
+            "Which lanes does the mask name, and which of them come to this line?",
+            "0xFFFFFFFF names all 32, also those without an element: call it outside every if, "
+            "and let such a lane match with -1.",
+        ),
         "long_queue": (
             "29 lanes of a warp want the same bin.  How many of them have to ask for it?",
             "One, for all of them: cuda.match_any_sync finds the lanes with the same value, and "
@@ -671,15 +713,6 @@ SKEWED_HISTOGRAM = KernelSpec(
         ),
     },
 )  # fmt: skip
-
-
-def groups(case: Case) -> Array:
-    """Each value once for each warp that meets it."""
-    x, n = case.args["x"], case.args["n"]
-    found = np.zeros(MANY, np.int64)
-    for start in range(0, n, 32):
-        found[np.unique(x[start : start + 32])] += 1
-    return found
 
 
 SPECS = [
