@@ -608,7 +608,7 @@ for row, still in enumerate((32, 16, 8, 4, 2, 1)):
 print(f"additions: {5 * 32}, used for the sum of lane 0: {used[1:].sum()}")
 
 fig, ax = plt.subplots(figsize=(12, 3))
-ax.imshow(used, cmap="Blues", vmin=0, vmax=1.6, aspect="auto")
+ax.imshow(used, cmap="Blues", vmin=0, vmax=2.5, aspect="auto")
 for (row, lane), value in np.ndenumerate(numbers):
     ax.text(lane, row, value, ha="center", va="center", fontsize=8)
 ax.set(title="the numbers 0 to 31, folded", xlabel="lane", xticks=range(0, 32, 4),
@@ -620,7 +620,7 @@ r"""
 With ones, all of them, by accident: a lane without a partner adds its own value again.
 With the numbers 0 to 31 the truth comes out: after `shfl_down_sync` only lane **0** has the sum. Do not test with ones alone.
 
-In the picture, lane 0's sum is made of the dark cells. What the other lanes compute is never used: **31** of 160 additions count.
+In the picture, lane 0's sum is made of the blue cells. What the other lanes compute is never used: **31** of 160 additions count.
 That does not matter: those lanes would have waited anyway, and there are 5 steps instead of 31.
 With `shfl_xor_sync` in place of `shfl_down_sync` every lane ends up with the sum, at the same price.
 
