@@ -2,7 +2,7 @@
 r"""
 # Lab: reduction
 
-Six exercises on sums, and one on something that is not a sum, with what you saw in the lesson `t1_07_reduction`.
+Six exercises, five on sums and one on something else, with what you saw in the lesson `t1_07_reduction`.
 They take about 50 minutes.
 
 Each exercise has a cell with a hole and, below it, a cell that checks your answer.
