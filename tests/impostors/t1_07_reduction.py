@@ -862,6 +862,91 @@ def nothing_added(partial, x, n):
         partial[cuda.blockIdx.x] = 0.0
 
 
+@impostor("grid_sum", diagnosis="first_block_only")
+@cuda.jit
+def block_zero_everywhere(partial, x, n):
+    sums = cuda.shared.array(32, np.float32)
+    t = cuda.threadIdx.x
+    v = np.float32(0)
+    for i in range(t, n, cuda.gridsize(1)):
+        v += x[i]
+    for step in (16, 8, 4, 2, 1):
+        v += cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+    if t % 32 == 0:
+        sums[t // 32] = v
+    cuda.syncthreads()
+    if t < 32:
+        v = sums[t] if t < cuda.blockDim.x // 32 else np.float32(0)
+        for step in (16, 8, 4, 2, 1):
+            v += cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+        if t == 0:
+            partial[cuda.blockIdx.x] = v
+
+
+@impostor("grid_sum", diagnosis="through_float16")
+@cuda.jit
+def half_precision_on_the_way(partial, x, n):
+    sums = cuda.shared.array(32, np.float32)
+    t = cuda.threadIdx.x
+    v = np.float32(0)
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        v += np.float32(np.float16(x[i]))
+    for step in (16, 8, 4, 2, 1):
+        v += cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+    if t % 32 == 0:
+        sums[t // 32] = v
+    cuda.syncthreads()
+    if t < 32:
+        v = sums[t] if t < cuda.blockDim.x // 32 else np.float32(0)
+        for step in (16, 8, 4, 2, 1):
+            v += cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+        if t == 0:
+            partial[cuda.blockIdx.x] = v
+
+
+@impostor("grid_sum", diagnosis="out_of_bounds")
+@cuda.jit
+def index_past_the_end(partial, x, n):
+    sums = cuda.shared.array(32, np.float32)
+    t = cuda.threadIdx.x
+    v = np.float32(0)
+    for i in range(cuda.grid(1), n + 1, cuda.gridsize(1)):
+        v += x[i]
+    for step in (16, 8, 4, 2, 1):
+        v += cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+    if t % 32 == 0:
+        sums[t // 32] = v
+    cuda.syncthreads()
+    if t < 32:
+        v = sums[t] if t < cuda.blockDim.x // 32 else np.float32(0)
+        for step in (16, 8, 4, 2, 1):
+            v += cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+        if t == 0:
+            partial[cuda.blockIdx.x] = v
+
+
+@impostor("grid_sum", diagnosis="too_many_sectors")
+@cuda.jit
+def neighbours_in_one_thread(partial, x, n):
+    sums = cuda.shared.array(32, np.float32)
+    t = cuda.threadIdx.x
+    v = np.float32(0)
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        if x[i] != 0:
+            v += x[i]
+    for step in (16, 8, 4, 2, 1):
+        v += cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+    if t % 32 == 0:
+        sums[t // 32] = v
+    cuda.syncthreads()
+    if t < 32:
+        v = sums[t] if t < cuda.blockDim.x // 32 else np.float32(0)
+        for step in (16, 8, 4, 2, 1):
+            v += cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+        if t == 0:
+            partial[cuda.blockIdx.x] = v
+
+
 # -- max_where ---------------------------------------------------------------------------------
 
 
@@ -1074,6 +1159,200 @@ def shuffles_in_the_loop(best, where, x, n):
         places[t // 32] = at
     cuda.syncthreads()
     if t < 32:
+        warps = cuda.blockDim.x // 32
+        v = values[t] if t < warps else np.float32(-np.inf)
+        at = places[t] if t < warps else n
+        for step in (16, 8, 4, 2, 1):
+            other = cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+            place = cuda.shfl_down_sync(0xFFFFFFFF, at, step)
+            if other > v or (other == v and place < at):
+                v = other
+                at = place
+        if t == 0:
+            best[cuda.blockIdx.x] = v
+            where[cuda.blockIdx.x] = at
+
+
+@impostor("max_where", diagnosis="local_index")
+@cuda.jit
+def index_in_the_block(best, where, x, n):
+    values = cuda.shared.array(32, np.float32)
+    places = cuda.shared.array(32, np.int64)
+    t = cuda.threadIdx.x
+    v = np.float32(-np.inf)
+    at = n
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        value = x[i]
+        if value > v:
+            v = value
+            at = i
+    for step in (16, 8, 4, 2, 1):
+        other = cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+        place = cuda.shfl_down_sync(0xFFFFFFFF, at, step)
+        if other > v or (other == v and place < at):
+            v = other
+            at = place
+    if t % 32 == 0:
+        values[t // 32] = v
+        places[t // 32] = at
+    cuda.syncthreads()
+    if t < 32:
+        warps = cuda.blockDim.x // 32
+        v = values[t] if t < warps else np.float32(-np.inf)
+        at = places[t] if t < warps else n
+        for step in (16, 8, 4, 2, 1):
+            other = cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+            place = cuda.shfl_down_sync(0xFFFFFFFF, at, step)
+            if other > v or (other == v and place < at):
+                v = other
+                at = place
+        if t == 0:
+            best[cuda.blockIdx.x] = v
+            where[cuda.blockIdx.x] = at % cuda.blockDim.x
+
+
+@impostor("max_where", diagnosis="smallest")
+@cuda.jit
+def the_smallest(best, where, x, n):
+    values = cuda.shared.array(32, np.float32)
+    places = cuda.shared.array(32, np.int64)
+    t = cuda.threadIdx.x
+    v = np.float32(np.inf)
+    at = n
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        value = x[i]
+        if value < v:
+            v = value
+            at = i
+    for step in (16, 8, 4, 2, 1):
+        other = cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+        place = cuda.shfl_down_sync(0xFFFFFFFF, at, step)
+        if other < v or (other == v and place < at):
+            v = other
+            at = place
+    if t % 32 == 0:
+        values[t // 32] = v
+        places[t // 32] = at
+    cuda.syncthreads()
+    if t < 32:
+        warps = cuda.blockDim.x // 32
+        v = values[t] if t < warps else np.float32(np.inf)
+        at = places[t] if t < warps else n
+        for step in (16, 8, 4, 2, 1):
+            other = cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+            place = cuda.shfl_down_sync(0xFFFFFFFF, at, step)
+            if other < v or (other == v and place < at):
+                v = other
+                at = place
+        if t == 0:
+            best[cuda.blockIdx.x] = v
+            where[cuda.blockIdx.x] = at
+
+
+@impostor("max_where", diagnosis="one_element_each")
+@cuda.jit
+def one_element_a_thread(best, where, x, n):
+    values = cuda.shared.array(32, np.float32)
+    places = cuda.shared.array(32, np.int64)
+    t = cuda.threadIdx.x
+    v = np.float32(-np.inf)
+    at = n
+    for i in range(cuda.grid(1), min(n, cuda.gridsize(1))):
+        if i > cuda.grid(1):
+            break
+        value = x[i]
+        if value > v:
+            v = value
+            at = i
+    for step in (16, 8, 4, 2, 1):
+        other = cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+        place = cuda.shfl_down_sync(0xFFFFFFFF, at, step)
+        if other > v or (other == v and place < at):
+            v = other
+            at = place
+    if t % 32 == 0:
+        values[t // 32] = v
+        places[t // 32] = at
+    cuda.syncthreads()
+    if t < 32:
+        warps = cuda.blockDim.x // 32
+        v = values[t] if t < warps else np.float32(-np.inf)
+        at = places[t] if t < warps else n
+        for step in (16, 8, 4, 2, 1):
+            other = cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+            place = cuda.shfl_down_sync(0xFFFFFFFF, at, step)
+            if other > v or (other == v and place < at):
+                v = other
+                at = place
+        if t == 0:
+            best[cuda.blockIdx.x] = v
+            where[cuda.blockIdx.x] = at
+
+
+@impostor("max_where", diagnosis="race")
+@cuda.jit
+def no_barrier(best, where, x, n):
+    values = cuda.shared.array(32, np.float32)
+    places = cuda.shared.array(32, np.int64)
+    t = cuda.threadIdx.x
+    v = np.float32(-np.inf)
+    at = n
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        value = x[i]
+        if value > v:
+            v = value
+            at = i
+    for step in (16, 8, 4, 2, 1):
+        other = cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+        place = cuda.shfl_down_sync(0xFFFFFFFF, at, step)
+        if other > v or (other == v and place < at):
+            v = other
+            at = place
+    if t % 32 == 0:
+        values[t // 32] = v
+        places[t // 32] = at
+    if t < 32:
+        warps = cuda.blockDim.x // 32
+        v = values[t] if t < warps else np.float32(-np.inf)
+        at = places[t] if t < warps else n
+        for step in (16, 8, 4, 2, 1):
+            other = cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+            place = cuda.shfl_down_sync(0xFFFFFFFF, at, step)
+            if other > v or (other == v and place < at):
+                v = other
+                at = place
+        if t == 0:
+            best[cuda.blockIdx.x] = v
+            where[cuda.blockIdx.x] = at
+
+
+@impostor("max_where", diagnosis="first_warp_only")
+@cuda.jit
+def only_the_first_warp(best, where, x, n):
+    values = cuda.shared.array(32, np.float32)
+    places = cuda.shared.array(32, np.int64)
+    t = cuda.threadIdx.x
+    v = np.float32(-np.inf)
+    at = n
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        value = x[i]
+        if value > v:
+            v = value
+            at = i
+    for step in (16, 8, 4, 2, 1):
+        other = cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+        place = cuda.shfl_down_sync(0xFFFFFFFF, at, step)
+        if other > v or (other == v and place < at):
+            v = other
+            at = place
+    if t % 32 == 0:
+        values[t // 32] = v
+        places[t // 32] = at
+    cuda.syncthreads()
+    if t == 0:
+        best[cuda.blockIdx.x] = values[0]
+        where[cuda.blockIdx.x] = places[0]
+    if t < 0:
         warps = cuda.blockDim.x // 32
         v = values[t] if t < warps else np.float32(-np.inf)
         at = places[t] if t < warps else n

@@ -298,9 +298,6 @@ TREE_BILL = FunctionSpec(
         "adds_for_idle": lambda threads: (
             tree_bill(threads)[0], threads - 1, tree_bill(threads)[2]
         ),
-        "idle_at_the_end_only": lambda threads: (
-            tree_bill(threads)[0], threads - 1, threads // WARP
-        ),
         "all_warps": _all_warps,
         "filling_counted": lambda threads: (
             tree_bill(threads)[0], tree_bill(threads)[1],
@@ -316,7 +313,6 @@ TREE_BILL = FunctionSpec(
         "filled the shared array.",
         "one_barrier_too_many": "One barrier too many: one after filling, one after each round.",
         "adds_for_idle": "The second number is that of the additions, not of the idle turns.",
-        "idle_at_the_end_only": "The second and the third number do not add up the rounds.",
         "all_warps": "The third number is that of the version with %, where the busy threads are "
         "spread over all warps.",
         "filling_counted": "The third number counts the filling of the array as a round.",
@@ -339,10 +335,6 @@ TREE_BILL = FunctionSpec(
         "adds_for_idle": (
             "How many turns are there in all, and how many of them are additions?",
             "There are rounds * threads turns; threads - 1 of them are additions.",
-        ),
-        "idle_at_the_end_only": (
-            "How many threads have nothing to do in the first round, how many in the second?",
-            "Add up round by round, with a loop over the number of busy threads.",
         ),
         "all_warps": (
             "Which threads are busy when the condition is t < stride?",
@@ -622,8 +614,11 @@ GRID_SUM = KernelSpec(
 
 
 def max_case(rng: np.random.Generator, n: int, grid: int, block: int, below: bool = False) -> Case:
-    """(best, where, x, n).  Few different values, so that the largest occurs more than once."""
-    x = (rng.integers(-40, 0 if below else 9, size=n) / 8).astype(np.float32)
+    """(best, where, x, n).  Few different values, so that the largest occurs more than once; they
+    rise, or fall, along x, so that it is not always among the first elements."""
+    rise = 4 * (8 * np.arange(n) // max(n, 1))
+    level = rng.integers(0, 24, size=n) + (rise if rng.random() < 0.7 else rise[::-1])
+    x = ((level - (60 if below else 30)) / 8).astype(np.float32)
     args = {"best": np.zeros(grid, np.float32), "where": np.zeros(grid, np.int64), "x": x, "n": n}
     label = f"n = {n}, {grid} blocks of {block}" + (", all negative" if below else "")
     return Case(args, grid, block, label)
@@ -690,6 +685,16 @@ def _ties_by_lane(case: Case) -> dict[str, Array]:
     return {"best": best, "where": where}
 
 
+def _warp_zero(case: Case) -> dict[str, Array]:
+    """Only the elements of the first warp of each block."""
+    owned = _owned(case).reshape(case.blocks, -1, case.threads_per_block)[:, :, :WARP]
+    owned = owned.reshape(case.blocks, -1)
+    x = np.append(case.args["x"], np.float32(-np.inf))[owned]
+    best = x.max(axis=1)
+    far = np.where(x == best[:, None], owned, case.args["x"].size)
+    return {"best": best, "where": far.min(axis=1)}
+
+
 def _some_only(case: Case) -> dict[str, Array]:
     """Only the first element of each thread."""
     threads = case.blocks * case.threads_per_block
@@ -711,6 +716,7 @@ MAX_WHERE = KernelSpec(
             Case({**case.args, "x": -case.args["x"]}, case.grid, case.block))["best"]},
         "local_index": _local_index,
         "one_element_each": _some_only,
+        "first_warp_only": _warp_zero,
     },
     causes={
         "ties_by_lane": "The values are right.  Of two equal ones that of the lower lane stayed; "
@@ -720,6 +726,7 @@ MAX_WHERE = KernelSpec(
         "started_at_zero": "No result is below zero: the search started from zero.",
         "smallest": "That is the smallest value of each block.",
         "local_index": "The index counts inside the block, not in x.",
+        "first_warp_only": "Only the first warp of each block took part.",
         "one_element_each": "Each thread looked at one element: what lies beyond the grid is "
         "missing.",
         "too_many_instructions": "The values are right, but it takes too many instructions.",
@@ -746,6 +753,11 @@ MAX_WHERE = KernelSpec(
         "local_index": (
             "Which number would you use to look the value up in x?",
             "Keep i, the index of the element, not the thread's number.",
+        ),
+        "first_warp_only": (
+            "A shuffle never leaves its warp.  How do the pairs of the other warps get to warp 0?",
+            "Lane 0 of each warp stores its pair into shared memory, a barrier, then warp 0 "
+            "chooses among those.",
         ),
         "one_element_each": (
             "What if there are more elements than threads?",
