@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import float32, int32
+from numba import float32
 
 from tests.impostors import impostor
 from warpwise import cuda
@@ -734,161 +734,214 @@ def no_totals(out, totals, a, n):
         out[i] = value - own
 
 
-# -- keep_positive -----------------------------------------------------------------------------
+# -- balances ----------------------------------------------------------------------------------
 
 
 @cuda.jit(device=True)
-def found_before(block, own, flag, total, prefix):
-    total[block] = own
+def then(a1, b1, a2, b2):
+    return a2 * a1, a2 * b1 + b2
+
+
+@cuda.jit(device=True)
+def days_of_warp(a2, b2):
+    d = 1
+    while d < 32:
+        a1 = cuda.shfl_up_sync(0xFFFFFFFF, a2, d)
+        b1 = cuda.shfl_up_sync(0xFFFFFFFF, b2, d)
+        if cuda.laneid >= d:
+            a2, b2 = then(a1, b1, a2, b2)
+        d *= 2
+    return a2, b2
+
+
+@cuda.jit(device=True)
+def days_of_block(a2, b2, warps):
+    warp = cuda.threadIdx.x // 32
+    a2, b2 = days_of_warp(a2, b2)
+    if cuda.laneid == 31:
+        warps[warp, 0], warps[warp, 1] = a2, b2
+    cuda.syncthreads()
+    a1, b1 = float32(1), float32(0)
+    for k in range(warp):
+        a1, b1 = then(a1, b1, warps[k, 0], warps[k, 1])
+    return then(a1, b1, a2, b2)
+
+
+@cuda.jit(device=True)
+def days_before(block, a2, b2, flag, total, prefix):
+    total[block, 0], total[block, 1] = a2, b2
     cuda.threadfence()
     cuda.atomic.exch(flag, block, 1)
-    found = int32(0)
+    a1, b1 = float32(1), float32(0)
     k = block - 1
     while k >= 0:
         seen = cuda.atomic.add(flag, k, 0)
         cuda.threadfence()
         if seen == 2:
-            found += prefix[k]
+            a1, b1 = then(prefix[k, 0], prefix[k, 1], a1, b1)
             k = -1
         elif seen == 1:
-            found += total[k]
+            a1, b1 = then(total[k, 0], total[k, 1], a1, b1)
             k -= 1
-    prefix[block] = found + own
+    prefix[block, 0], prefix[block, 1] = then(a1, b1, a2, b2)
     cuda.threadfence()
     cuda.atomic.exch(flag, block, 2)
-    return found
+    return a1, b1
 
 
-@impostor("keep_positive", diagnosis="left_in_place")
+@impostor("balances", diagnosis="blocks_apart")
 @cuda.jit
-def not_closed_up(out, count, a, counter, flag, total, prefix, n):
+def no_look_back(out, a, b, counter, flag, total, prefix, n):
+    warps = cuda.shared.array((32, 2), float32)
     i = cuda.grid(1)
-    kept = cuda.syncthreads_count(1 if i < n and a[min(i, n - 1)] > 0 else 0) if n > 0 else 0
-    if cuda.threadIdx.x == 0:
-        found = found_before(cuda.blockIdx.x, kept, flag, total, prefix)
-        if cuda.blockIdx.x == cuda.gridDim.x - 1:
-            count[0] = found + kept
-    if i < n and a[i] > 0:
-        out[i] = a[i]
+    a2, b2 = (a[i], b[i]) if i < n else (float32(1), float32(0))
+    a2, b2 = days_of_block(a2, b2, warps)
+    if i < n:
+        out[i] = b2
 
 
-@impostor("keep_positive", diagnosis="negatives_kept")
+@impostor("balances", diagnosis="warps_apart")
 @cuda.jit
-def the_other_half(out, count, a, counter, flag, total, prefix, n):
-    sums = cuda.shared.array(32, int32)
-    before = cuda.shared.array(1, int32)
+def warps_alone(out, a, b, counter, flag, total, prefix, n):
     i = cuda.grid(1)
-    value = a[i] if i < n else float32(0)
-    keep = int32(1) if value < 0 else int32(0)
-    place = scanned_block(keep, sums)
-    if cuda.threadIdx.x == cuda.blockDim.x - 1:
-        before[0] = found_before(cuda.blockIdx.x, place, flag, total, prefix)
-        if cuda.blockIdx.x == cuda.gridDim.x - 1:
-            count[0] = before[0] + place
+    a2, b2 = (a[i], b[i]) if i < n else (float32(1), float32(0))
+    a2, b2 = days_of_warp(a2, b2)
+    if i < n:
+        out[i] = b2
+
+
+@impostor("balances", diagnosis="a_ignored")
+@cuda.jit
+def interest_forgotten(out, a, b, counter, flag, total, prefix, n):
+    warps = cuda.shared.array((32, 2), float32)
+    before = cuda.shared.array(2, float32)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    b2 = b[i] if i < n else float32(0)
+    a2, b2 = days_of_block(float32(1), b2, warps)
+    if t == cuda.blockDim.x - 1:
+        before[0], before[1] = days_before(cuda.blockIdx.x, a2, b2, flag, total, prefix)
     cuda.syncthreads()
-    if keep:
-        out[before[0] + place - 1] = value
+    if i < n:
+        out[i] = before[1] + b2
 
 
-@impostor("keep_positive", diagnosis="one_place_late")
+@impostor("balances", diagnosis="wrong_values")
 @cuda.jit
-def inclusive_places(out, count, a, counter, flag, total, prefix, n):
-    sums = cuda.shared.array(32, int32)
-    before = cuda.shared.array(1, int32)
-    i = cuda.grid(1)
-    value = a[i] if i < n else float32(0)
-    keep = int32(1) if value > 0 else int32(0)
-    place = scanned_block(keep, sums)
-    if cuda.threadIdx.x == cuda.blockDim.x - 1:
-        before[0] = found_before(cuda.blockIdx.x, place, flag, total, prefix)
-        if cuda.blockIdx.x == cuda.gridDim.x - 1:
-            count[0] = before[0] + place
+def found_before_the_block_it_reaches(out, a, b, counter, flag, total, prefix, n):
+    warps = cuda.shared.array((32, 2), float32)
+    before = cuda.shared.array(2, float32)
+    i, t, block = cuda.grid(1), cuda.threadIdx.x, cuda.blockIdx.x
+    a2, b2 = (a[i], b[i]) if i < n else (float32(1), float32(0))
+    a2, b2 = days_of_block(a2, b2, warps)
+    if t == cuda.blockDim.x - 1:
+        total[block, 0], total[block, 1] = a2, b2
+        cuda.threadfence()
+        cuda.atomic.exch(flag, block, 1)
+        a1, b1 = float32(1), float32(0)
+        for k in range(block - 1, -1, -1):
+            while cuda.atomic.add(flag, k, 0) == 0:
+                pass
+            cuda.threadfence()
+            a1, b1 = then(a1, b1, total[k, 0], total[k, 1])
+        before[0], before[1] = a1, b1
     cuda.syncthreads()
-    if keep and before[0] + place < n:
-        out[before[0] + place] = value
+    if i < n:
+        out[i] = a2 * before[1] + b2
 
 
-@impostor("keep_positive", diagnosis="never_written")
+@impostor("balances", diagnosis="day_before")
 @cuda.jit
-def nothing_counted(out, count, a, counter, flag, total, prefix, n):
-    sums = cuda.shared.array(32, int32)
-    before = cuda.shared.array(1, int32)
-    i = cuda.grid(1)
-    value = a[i] if i < n else float32(0)
-    keep = int32(1) if value > 0 else int32(0)
-    place = scanned_block(keep, sums)
-    if cuda.threadIdx.x == cuda.blockDim.x - 1:
-        before[0] = found_before(cuda.blockIdx.x, place, flag, total, prefix)
+def exclusive(out, a, b, counter, flag, total, prefix, n):
+    warps = cuda.shared.array((32, 2), float32)
+    before = cuda.shared.array(2, float32)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    a2, b2 = (a[i], b[i]) if i < n else (float32(1), float32(0))
+    a2, b2 = days_of_block(a2, b2, warps)
+    if t == cuda.blockDim.x - 1:
+        before[0], before[1] = days_before(cuda.blockIdx.x, a2, b2, flag, total, prefix)
     cuda.syncthreads()
-    if keep:
-        out[before[0] + place - 1] = value
+    if i + 1 < n:
+        out[i + 1] = a2 * before[1] + b2
+    if i == 0 and n > 0:
+        out[0] = float32(0)
 
 
-@impostor("keep_positive", diagnosis="blocks_on_top")
+@impostor("balances", diagnosis="race")
 @cuda.jit
-def every_block_from_zero(out, count, a, counter, flag, total, prefix, n):
-    sums = cuda.shared.array(32, int32)
-    i = cuda.grid(1)
-    value = a[i] if i < n else float32(0)
-    keep = int32(1) if value > 0 else int32(0)
-    place = scanned_block(keep, sums)
-    if cuda.threadIdx.x == cuda.blockDim.x - 1:
-        found = found_before(cuda.blockIdx.x, place, flag, total, prefix)
-        if cuda.blockIdx.x == cuda.gridDim.x - 1:
-            count[0] = found + place
-    if keep:
-        out[place - 1] = value
-
-
-@impostor("keep_positive", diagnosis="race")
-@cuda.jit
-def flag_before_the_number(out, count, a, counter, flag, total, prefix, n):
-    sums = cuda.shared.array(32, int32)
-    before = cuda.shared.array(1, int32)
-    i, block = cuda.grid(1), cuda.blockIdx.x
-    value = a[i] if i < n else float32(0)
-    keep = int32(1) if value > 0 else int32(0)
-    place = scanned_block(keep, sums)
-    if cuda.threadIdx.x == cuda.blockDim.x - 1:
-        found = int32(0)
+def no_fence(out, a, b, counter, flag, total, prefix, n):
+    warps = cuda.shared.array((32, 2), float32)
+    before = cuda.shared.array(1, float32)
+    i, t, block = cuda.grid(1), cuda.threadIdx.x, cuda.blockIdx.x
+    a2, b2 = (a[i], b[i]) if i < n else (float32(1), float32(0))
+    a2, b2 = days_of_block(a2, b2, warps)
+    if t == cuda.blockDim.x - 1:
+        x = float32(0)
         if block > 0:
             while cuda.atomic.add(flag, block - 1, 0) == 0:
                 pass
-            found = prefix[block - 1]
-        prefix[block] = found + place
+            x = prefix[block - 1, 1]
+        prefix[block, 1] = a2 * x + b2
         cuda.atomic.exch(flag, block, 1)
-        before[0] = found
-        if block == cuda.gridDim.x - 1:
-            count[0] = found + place
+        before[0] = x
     cuda.syncthreads()
-    if keep:
-        out[before[0] + place - 1] = value
+    if i < n:
+        out[i] = a2 * before[0] + b2
 
 
-@impostor("keep_positive", diagnosis="wrong_values")
+@impostor("balances", diagnosis="race")
 @cuda.jit
-def in_the_order_of_arrival(out, count, a, counter, flag, total, prefix, n):
-    i = cuda.gridDim.x * cuda.blockDim.x - 1 - cuda.grid(1)
-    if i == 0:
-        count[0] = 0
-    if i < n and a[i] > 0:
-        out[cuda.atomic.add(counter, 0, 1)] = a[i]
-        count[0] = 0
+def barrier_before_the_end_missing(out, a, b, counter, flag, total, prefix, n):
+    warps = cuda.shared.array((32, 2), float32)
+    before = cuda.shared.array(2, float32)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    a2, b2 = (a[i], b[i]) if i < n else (float32(1), float32(0))
+    a2, b2 = days_of_block(a2, b2, warps)
+    if t == cuda.blockDim.x - 1:
+        before[0], before[1] = days_before(cuda.blockIdx.x, a2, b2, flag, total, prefix)
+    if i < n:
+        out[i] = a2 * before[1] + b2
 
 
-@impostor("keep_positive", diagnosis="too_many_sectors")
+@impostor("balances", diagnosis="reduced_precision")
 @cuda.jit
-def each_thread_counts_for_itself(out, count, a, counter, flag, total, prefix, n):
+def half_balances(out, a, b, counter, flag, total, prefix, n):
+    warps = cuda.shared.array((32, 2), float32)
+    before = cuda.shared.array(2, float32)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    a2, b2 = (a[i], b[i]) if i < n else (float32(1), float32(0))
+    a2, b2 = days_of_block(a2, b2, warps)
+    if t == cuda.blockDim.x - 1:
+        before[0], before[1] = days_before(cuda.blockIdx.x, a2, b2, flag, total, prefix)
+    cuda.syncthreads()
+    if i < n:
+        out[i] = np.float16(a2 * before[1] + b2)
+
+
+@impostor("balances", diagnosis="too_many_sectors")
+@cuda.jit
+def every_thread_from_the_first_day(out, a, b, counter, flag, total, prefix, n):
     i = cuda.grid(1)
-    if i < n and a[i] > 0:
-        place = 0
-        for k in range(i):
-            if a[k] > 0:
-                place += 1
-        out[place] = a[i]
-    if i == max(n - 1, 0):
-        kept = 0
-        for k in range(n):
-            if a[k] > 0:
-                kept += 1
-        count[0] = kept
+    if i < n:
+        x = float32(0)
+        for k in range(i + 1):
+            x = a[k] * x + b[k]
+        out[i] = x
+
+
+@impostor("balances", diagnosis="all_zero")
+@cuda.jit
+def empty_account(out, a, b, counter, flag, total, prefix, n):
+    i = cuda.grid(1)
+    if i < n:
+        out[i] = 0
+
+
+@impostor("balances", diagnosis="operands_swapped")
+@cuda.jit
+def later_days_first(out, a, b, counter, flag, total, prefix, n):
+    i = cuda.grid(1)
+    if i < n:
+        a1, b1 = a[0], b[0]
+        for k in range(1, i + 1):
+            a1, b1 = a1 * a[k], a1 * b[k] + b1
+        out[i] = b1

@@ -244,80 +244,85 @@ def nothing_subtracted(out, totals, a, n):
         out[i] = sums[warp] + place
 
 
-# -- keep_positive -----------------------------------------------------------------------------
+# -- balances ----------------------------------------------------------------------------------
 
 
-@variant("keep_positive")
+@variant("balances")
 @cuda.jit
-def votes_and_a_chain(out, count, a, counter, flag, total, prefix, n):
-    sums = cuda.shared.array(32, int32)
-    shared = cuda.shared.array(2, int32)
+def a_chain_of_balances(out, a, b, counter, flag, total, prefix, n):
+    """Each block waits for one number, the balance at the end of the block before it."""
+    x = cuda.shared.array(2, float32)
+    number = cuda.shared.array(1, int32)
+    warps_a = cuda.shared.array(32, float32)
+    warps_b = cuda.shared.array(32, float32)
     t = cuda.threadIdx.x
-    warp, lane, warps = t // 32, cuda.laneid, cuda.blockDim.x // 32
+    warp, lane = t // 32, cuda.laneid
     if t == 0:
-        shared[0] = cuda.atomic.add(counter, 0, 1)
+        number[0] = cuda.atomic.add(counter, 0, 1)
     cuda.syncthreads()
-    block = shared[0]
+    block = number[0]
     i = block * cuda.blockDim.x + t
-    value = a[i] if i < n else float32(-1)
-    votes = cuda.ballot_sync(0xFFFFFFFF, value > 0)
-    place = cuda.popc(votes & ((1 << lane) - 1))
-    if lane == 0:
-        sums[warp] = cuda.popc(votes)
+    own_a = a[i] if i < n else float32(1)
+    own_b = b[i] if i < n else float32(0)
+    for d in (1, 2, 4, 8, 16):
+        below_a = cuda.shfl_up_sync(0xFFFFFFFF, own_a, d)
+        below_b = cuda.shfl_up_sync(0xFFFFFFFF, own_b, d)
+        if lane >= d:
+            own_b += own_a * below_b
+            own_a *= below_a
+    if lane == 31:
+        warps_a[warp] = own_a
+        warps_b[warp] = own_b
     cuda.syncthreads()
     if t == 0:
-        found = 0
+        balance = float32(0)
         if block > 0:
-            while cuda.atomic.add(flag, block - 1, 0) == 0:  # wait for the neighbour
+            while cuda.atomic.add(flag, block - 1, 0) == 0:
                 pass
             cuda.threadfence()
-            found = prefix[block - 1]
-        for k in range(warps):
-            own = sums[k]
-            sums[k] = found
-            found += own
-        prefix[block] = found
+            balance = prefix[block - 1, 0]
+        for k in range(cuda.blockDim.x // 32):
+            after = warps_a[k] * balance + warps_b[k]
+            warps_b[k] = balance  # now the balance before warp k
+            balance = after
+        prefix[block, 0] = balance
         cuda.threadfence()
         cuda.atomic.exch(flag, block, 1)
-        if block == cuda.gridDim.x - 1:
-            count[0] = found
     cuda.syncthreads()
-    if value > 0:
-        out[sums[warp] + place] = value
+    if i < n:
+        out[i] = own_a * warps_b[warp] + own_b
 
 
-@variant("keep_positive")
+@variant("balances")
 @cuda.jit
-def block_index_instead_of_the_counter(out, count, a, counter, flag, total, prefix, n):
-    sums = cuda.shared.array(32, int32)
-    before = cuda.shared.array(1, int32)
+def block_index_and_all_totals(out, a, b, counter, flag, total, prefix, n):
+    maps = cuda.shared.array((32, 2), float32)
+    before = cuda.shared.array(1, float32)
     i, t, block = cuda.grid(1), cuda.threadIdx.x, cuda.blockIdx.x
-    warp, lane = t // 32, cuda.laneid
-    value = a[i] if i < n else float32(0)
-    keep = int32(1) if value > 0 else int32(0)
-    place = keep
+    x, y = (a[i], b[i]) if i < n else (float32(1), float32(0))
     for d in (1, 2, 4, 8, 16):
-        below = cuda.shfl_up_sync(0xFFFFFFFF, place, d)
-        if lane >= d:
-            place += below
-    if lane == 31:
-        sums[warp] = place
+        below_x = cuda.shfl_up_sync(0xFFFFFFFF, x, d)
+        below_y = cuda.shfl_up_sync(0xFFFFFFFF, y, d)
+        if cuda.laneid >= d:
+            x, y = below_x * x, below_y * x + y
+    if cuda.laneid == 31:
+        maps[t // 32, 0] = x
+        maps[t // 32, 1] = y
     cuda.syncthreads()
-    for k in range(warp):
-        place += sums[k]
+    for k in range(t // 32 - 1, -1, -1):
+        x, y = maps[k, 0] * x, maps[k, 1] * x + y
     if t == cuda.blockDim.x - 1:
-        total[block] = place
+        total[block, 0] = x
+        total[block, 1] = y
         cuda.threadfence()
         cuda.atomic.add(flag, block, 1)
-        found = int32(0)
-        for k in range(block - 1, -1, -1):  # the totals alone, all of them
+        found_x, found_y = float32(1), float32(0)
+        for k in range(block - 1, -1, -1):
             while cuda.atomic.max(flag, k, 0) == 0:
                 pass
             cuda.threadfence()
-            found += total[k]
-        before[0] = found
-        if block == cuda.gridDim.x - 1:
-            count[0] = found + place
+            found_x, found_y = total[k, 0] * found_x, total[k, 1] * found_x + found_y
+        before[0] = found_y
     cuda.syncthreads()
-    if keep:
-        out[before[0] + place - 1] = value
+    if i < n:
+        out[i] = x * before[0] + y

@@ -12,16 +12,16 @@ At the end of this lesson you can
 - keep the order of the operands, so that your scan also works for balances with interest,
 - use a scan to decide where each thread may write.
 
-You need the lesson `t1_07_reduction` and about 45 minutes. You do not need a GPU.
+You need the lesson `t1_07_reduction` and about 40 minutes. You do not need a GPU.
 Where a cell starts with `guess = "?"`, put your answer there before you run it.
 """
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
 
 from warpwise import compare, cuda, profile, sanitize
-from warpwise.show import show_flow
+from warpwise.show import show_flow, table
+from warpwise.show.dial import Dial, Dialled
 from warpwise.simt import run
 
 # %% [markdown]
@@ -91,6 +91,7 @@ r"""
 But nobody forces us to add from the left. The last balance is also (the sum of the first half) + (the sum of the second half),
 and the two halves can be summed at the same time. That is all we need: the operator must be *associative*,
 (x + y) + z = x + (y + z). Then we may choose where to put the brackets.
+(Sums of floats are associative but for rounding. Our bookings are whole numbers, so nothing is rounded here.)
 We may not change the order of the operands. That will matter in section 9.
 
 ## 3. Doubling
@@ -322,22 +323,6 @@ r"""
 **2,046**: exactly the published number, n - 1 on the way up and n - 1 on the way down.
 An algorithm whose work grows like that of the best serial one is called *work-efficient*.
 
-How do the two grow? The picture shows adds for each element.
-"""
-
-# %%
-sizes = 2 ** np.arange(1, 21)
-fig, ax = plt.subplots(figsize=(6, 3))
-ax.plot(sizes, (sizes * np.log2(sizes) - (sizes - 1)) / sizes, "o-", label="doubling")
-ax.plot(sizes, 2 * (sizes - 1) / sizes, "s-", label="up and down")
-ax.plot(sizes, (sizes - 1) / sizes, "^-", label="loop")
-ax.set_xscale("log", base=2)
-ax.set(xlabel="elements n", ylabel="adds for each element")
-ax.legend()
-plt.show()
-
-# %% [markdown]
-r"""
 ## 6. Adds are not what a warp pays
 
 4.5 times fewer adds. Will the tree scan need 4.5 times fewer *issue slots*?
@@ -566,6 +551,7 @@ r"""
 Both stand outside of the `if`s; only the work between them is done by one warp.
 
 The ladder of our versions, as `compare` counts, compiles and models them for one device.
+Registers, occupancy and bounds have their own lessons later; look at conflicts and issue slots.
 Which version do you expect to have the fewest issue slots?
 """
 
@@ -591,12 +577,40 @@ The scan in **three steps** needs about a third of the slots of any other, with 
 Nearly all of its work is the five rounds of shuffles, in which no lane waits for another warp.
 NVIDIA's library CUB has it too, under the name `BLOCK_SCAN_WARP_SCANS` [6].
 
-Two more things to see in the ladder:
+`up and down` moves twice the sectors, because each thread loads `a[2 * t]` and `a[2 * t + 1]`: each load skips every second element.
+The version with gaps loads `a[t]` and `a[t + half]` instead.
 
-- `up and down` moves twice the sectors, because each thread loads `a[2 * t]` and `a[2 * t + 1]`: each load skips every second element.
-  The version with gaps loads `a[t]` and `a[t + half]` instead.
-- Work-efficient is still worth its name where every add is expensive, or where one thread scans several values by a plain loop
-  before the block's scan begins. Then the adds come close to n.
+Is this a matter of size? Turn the dial. Is there a number of elements for which the tree needs many fewer slots than doubling?
+"""
+
+# %%
+guess = "?"
+
+
+def counted(elements):
+    rows = []
+    for name, kernel, threads in (
+        ("doubling", scan_doubling, elements),
+        ("two buffers", scan_two_buffers, elements),
+        ("up and down", scan_tree, elements // 2),
+        ("with gaps", scan_tree_gaps, elements // 2),
+        ("three steps", scan_levels, elements),
+    ):
+        report = profile(kernel[1, threads], np.zeros(elements, np.float32), many[:elements])
+        numbers = adds(report), report.work.slots, report.barriers, report.shared.bank_conflicts
+        rows.append([name, *(f"{number:,}" for number in numbers)])
+    head = ["version", "adds", "issue slots", "barriers", "bank conflicts"]
+    return table(head, rows, label="counted")._repr_mimebundle_()
+
+
+print("guess:", guess)
+Dialled([Dial("elements", (64, 128, 256, 512, 1024), 64)], counted)
+
+# %% [markdown]
+r"""
+There is none. With 64 elements the tree even needs more slots, with 1,024 about as many, although it makes 2.5 to 4.5 times fewer adds.
+Being work-efficient pays where each add is expensive. It also shapes real scans from the other side: when each thread first scans
+several values of its own in a plain loop, most adds are made in these loops, and the total stays near 2n.
 
 ## 9. When the order of the operands matters
 
@@ -671,7 +685,7 @@ Only **b**. The a's are multiplied, and multiplication does not mind. Half of th
 
 In a scan the value from the left, at `t - d` or from the lower lane, belongs to *earlier* elements: it is always the first operand.
 For the same reason the down-sweep of section 5 wrote `s[right] + left_sum`, value of the node first: it stands for everything further left.
-And a scan can carry more than sums: any state that is updated by an associative rule, such as maxima, matrices, or the linear recurrences of some language models.
+And a scan can carry more than sums: any state with an associative rule, such as maxima, products of matrices, or x = a * x + b.
 
 ## 10. More than one block
 
@@ -741,8 +755,13 @@ That is the scan with *decoupled look-back* [7], which its authors describe as a
 3. looks back, block by block: a block with flag 1 has a total, which is added; one with flag 2 has the sum of everything up to its end, its *prefix*, which is added, and the search ends; flag 0: look again,
 4. publishes its own prefix, flag 2, and adds what it found to all its values.
 
-The number in a cell must be there before its flag is. `threadfence()` says so: what I wrote above comes before what I write below.
-The flags are read and written by atomics, so that nobody sees a stale one.
+An *atomic* operation reads and changes a cell in one step, which no other thread can interrupt.
+`atomic.add(counter, 0, 1)` adds 1 to `counter[0]` and gives back the old value, so each block gets a number of its own.
+`atomic.exch` stores and gives back the old value. Adding 0 only reads, and always the newest value.
+The next lesson is about atomics.
+
+A total must be there before its flag is. `threadfence()` says so: what this thread wrote above comes before what it writes below.
+The reader needs one as well, between the flag and the total.
 """
 
 

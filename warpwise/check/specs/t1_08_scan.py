@@ -553,119 +553,101 @@ EXCLUSIVE_BLOCKS = KernelSpec(
 )  # fmt: skip
 
 
-# -- keep_positive -----------------------------------------------------------------------------
+# -- balances ----------------------------------------------------------------------------------
 
 
-def keep_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
-    launches = [(64, 64), (32, 5), (32, 1), (32, 33), (64, 65), (96, 500), (128, 1000)]
+def balance_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
+    launches = [(64, 64), (32, 5), (32, 1), (32, 33), (64, 130), (96, 500), (128, 1000)]
     if level == "grader":
         launches += [(64, int(n)) for n in sorted(rng.integers(66, 900, size=3))]
     launches += [(32, 0)]
     for block, n in launches:
-        yield keep_case(rng, block, n)
+        yield balance_case(rng, block, n)
 
 
-def keep_case(rng: np.random.Generator, block: int, n: int) -> Case:
+def balance_case(rng: np.random.Generator, block: int, n: int) -> Case:
+    """Days that neither blow the balance up nor let the first ones be forgotten."""
     blocks = ceil_div(n, block)
-    scratch = {name: np.zeros(blocks, np.int32) for name in ("flag", "total", "prefix")}
-    a = values(rng, n)
-    if n > 1:
-        a[0], a[-1] = -abs(a[0]), abs(a[-1])
-    args = {"out": np.zeros_like(a), "count": np.zeros(1, np.int32), "a": a,
-            "counter": np.zeros(1, np.int32), **scratch, "n": n}  # fmt: skip
+    a = rng.choice([1.0, -1.0, 0.5, 2.0], n, p=[0.45, 0.45, 0.05, 0.05]).astype(np.float32)
+    b = values(rng, n)
+    scratch = {
+        "counter": np.zeros(1, np.int32), "flag": np.zeros(blocks, np.int32),
+        "total": np.zeros((blocks, 2), np.float32), "prefix": np.zeros((blocks, 2), np.float32),
+    }  # fmt: skip
+    args = {"out": np.zeros_like(b), "a": a, "b": b, **scratch, "n": n}
     return Case(args, blocks, block, f"n = {n}, blocks of {block}")
 
 
-def in_front(case: Case, kept: Array, count: int | None = None) -> Outputs:
-    """`kept` in front, the rest left alone."""
-    n = case.args["n"]
-    out = np.ma.masked_all(n, np.float64)
-    out[: min(kept.size, n)] = kept[:n]
-    return {"out": out, "count": np.array([kept.size if count is None else count])}
+def balances(case: Case, size: int | None = None, *, earlier_first: bool = True) -> Outputs:
+    """The balance after each day, from 0 at the start of every part."""
+    size = size or max(case.args["n"], 1)
+    return {"out": composed(case, size, earlier_first=earlier_first)["out_b"]}
 
 
-def kept_of(case: Case) -> Outputs:
-    a = case.args["a"].astype(np.float64)
-    return in_front(case, a[a > 0])
+def before_the_day(case: Case) -> Outputs:
+    return {"out": np.concatenate(([0.0], balances(case)["out"]))[: case.args["n"]]}
 
 
-def left_in_place(case: Case) -> Outputs:
-    a = case.args["a"].astype(np.float64)
-    out = np.ma.array(a, mask=~(a > 0))
-    return {"out": out, "count": np.array([int((a > 0).sum())])}
+def balance_counted() -> Case:
+    return balance_case(np.random.default_rng(11), 128, 8 * 128)
 
 
-def blocks_on_top(case: Case) -> Outputs:
-    """Every block starts at place 0: what the last block leaves."""
-    a = case.args["a"].astype(np.float64)
-    out = np.ma.masked_all(a.size, np.float64)
-    for _, part in parts(a, case.threads_per_block):
-        kept = part[part > 0]
-        out[: kept.size] = kept
-    return {"out": out}
-
-
-def one_place_late(case: Case) -> Outputs:
-    a = case.args["a"].astype(np.float64)
-    kept = a[a > 0]
-    out = np.ma.masked_all(a.size, np.float64)
-    out[1 : kept.size + 1] = kept[: max(a.size - 1, 0)]
-    return {"out": out, "count": np.array([kept.size])}
-
-
-def keep_counted() -> Case:
-    return keep_case(np.random.default_rng(11), 128, 8 * 128)
-
-
-KEEP_POSITIVE = KernelSpec(
-    "keep_positive", UNIT, 2, ("out", "count"), keep_cases, kept_of,
+BALANCES = KernelSpec(
+    "balances", UNIT, 2, ("out",), balance_cases, balances,
     scratch=("counter", "flag", "total", "prefix"),
     writes_once=True,
+    tolerance={"float32": Tolerance(2e-5, 1e-2)},
     suspects={
-        "left_in_place": left_in_place,
-        "negatives_kept": lambda case: in_front(
-            case, case.args["a"].astype(np.float64)[case.args["a"] < 0]
-        ),
-        "nothing_dropped": lambda case: in_front(case, case.args["a"].astype(np.float64)),
-        "one_place_late": one_place_late,
-        "blocks_on_top": blocks_on_top,
+        "operands_swapped": lambda case: balances(case, earlier_first=False),
+        "blocks_apart": lambda case: balances(case, case.threads_per_block),
+        "warps_apart": lambda case: balances(case, WARP),
+        "a_ignored": lambda case: {"out": np.cumsum(case.args["b"].astype(np.float64))},
+        "day_before": before_the_day,
     },
     causes={
-        "left_in_place": "The kept values stand where they stood in a; they should close up.",
-        "negatives_kept": "The negative values were kept.",
-        "nothing_dropped": "Every value was kept.",
-        "one_place_late": "Each kept value sits one place too far to the right.",
-        "blocks_on_top": "Every block starts at place 0: what earlier blocks keep is not counted.",
+        "operands_swapped": "Later days were applied before earlier ones.",
+        "blocks_apart": "Each block starts with an empty account: the days before it are missing.",
+        "warps_apart": "Each warp starts with an empty account: the days before it are missing.",
+        "a_ignored": "The b's were only added up.",
+        "day_before": "Each balance is that of the day before.",
     },
     requirements=(
         Requirement("sectors", "too_many_sectors", times=1.1),
-        Requirement("barriers", "too_many_barriers", times=1.5),
+        Requirement("barriers", "too_many_barriers", times=2.0),
         Requirement("atomic_transactions", "too_many_atomics", times=1.5),
     ),
-    counted=keep_counted,
+    counted=balance_counted,
     hints={
-        "left_in_place": (
-            "How many kept values stand before this one?",
-            "That number is its place: the exclusive scan of the flags.",
+        "operands_swapped": (
+            "Which of two maps is applied first, the one from the left or the own one?",
+            "The one from the left, everywhere: between lanes, between warps and between blocks.",
         ),
-        "one_place_late": (
-            "Is the place of the first kept value 0 or 1?",
-            "0: use the exclusive scan of the flags, which is the inclusive one minus the flag.",
+        "blocks_apart": (
+            "What does a block have to know about the blocks before it?",
+            "The map of all their days together: look back for it, and apply it before the own "
+            "days.",
         ),
-        "blocks_on_top": (
-            "What do the blocks before this one keep?",
-            "Add the number of values that all blocks before have kept: look back for it.",
+        "warps_apart": (
+            "What does a warp have to know about the warps before it?",
+            "The map of all their days: let the last lane of each warp store its map in shared "
+            "memory, and compose those of the warps before.",
         ),
-        "negatives_kept": ("Which values pass the test?", "Those above 0: a[i] > 0."),
-        "nothing_dropped": ("Which values pass the test?", "Those above 0: a[i] > 0."),
-        "never_written": (
-            "Who stores the last kept value, and who knows how many are kept in all?",
-            "Every kept value is stored by its own thread.  count[0] is known to the block with "
-            "the highest number: what it found before it plus its own.",
+        "a_ignored": (
+            "What happens on a day to the balance of the day before?",
+            "It is multiplied by a before b is added.",
+        ),
+        "day_before": (
+            "Does out[i] know of day i?",
+            "It does: the scan is inclusive.",
+        ),
+        "wrong_values": (
+            "Where do two maps meet in your kernel, and which comes first at each of these places?",
+            "Lane from below, then own; warps before, then own; and while looking back: the block "
+            "you have just reached comes before all that you have found so far.",
         ),
         "too_many_sectors": (
             "How often does your kernel go over the array?",
-            "Load each value once, keep it in a variable, and store it at its place.",
+            "Load each day once, keep it in variables, and store its balance once.",
         ),
         "too_many_atomics": (
             "How many threads of a block talk to other blocks?",
@@ -673,8 +655,8 @@ KEEP_POSITIVE = KernelSpec(
         ),
         "race": (
             "One block reads what another one wrote.  What makes sure that it is there?",
-            "Store the number, cuda.threadfence(), then set the flag by an atomic.  The reader "
-            "asks for the flag by an atomic, cuda.threadfence(), then reads the number.",
+            "Store the map, cuda.threadfence(), then set the flag by an atomic.  The reader asks "
+            "for the flag by an atomic, cuda.threadfence(), then reads the map.",
         ),
         "mask_names_absent": SHUFFLE_EXIT,
     },
@@ -682,5 +664,5 @@ KEEP_POSITIVE = KernelSpec(
 
 
 SPECS = [
-    MAKE_EXCLUSIVE, SCAN_ADDS, RUNNING_SUM, AFFINE_WARPS, EXCLUSIVE_BLOCKS, KEEP_POSITIVE,
+    MAKE_EXCLUSIVE, SCAN_ADDS, RUNNING_SUM, AFFINE_WARPS, EXCLUSIVE_BLOCKS, BALANCES,
 ]  # fmt: skip
