@@ -3,14 +3,14 @@ r"""
 # Coalescing: counting sectors
 
 **Two kernels add two photos. They differ in a single line, and their results are equal to the last bit.
-Why does one of them move eight times as many bytes?**
+Why does one of them move so many more bytes?**
 
 At the end of this lesson you can
 
 - say how many bytes really move when the 32 threads of a warp read or write,
 - look at an index and predict the number: 4, 5, 8, 12 or 32,
 - read a profile, find the line that wastes most, and mend it,
-- choose between an array of records and a record of arrays,
+- choose between an array of structs and a struct of arrays,
 - say how much a cache can save, and why it may not.
 
 You need the lessons `t1_02_grids` and `t1_03_warps` and about 40 minutes. You do not need a GPU.
@@ -114,8 +114,8 @@ print("sectors: ", report.loads.sectors, "   guess:", guess)
 # %% [markdown]
 r"""
 **4**: 32 lanes of 4 bytes are 128 bytes, exactly four sectors.
-Here is the picture, made from this launch. Each cell is a number of float32, eight of them make a sector,
-and the number in a cell is the lane that asks for it.
+Here is the picture, made from this launch. Each cell is one float32, eight of them make a sector, and a row is a line.
+The number in a cell is the lane that asks for it.
 """
 
 # %%
@@ -219,7 +219,7 @@ r"""
 Up to stride 8 every sector between the first and the last lane moves. From stride 9 on, a lane can jump over a sector,
 and that one stays where it is. That is why 32 is the most: a lane cannot touch two sectors with one number.
 
-An offset costs a sector more only if it pushes the last lane across a border.
+An offset costs a sector more only if it pushes the last lane over a border while the first lane stays behind one.
 With stride 2, offset 1 is free: it uses the odd numbers instead of the even ones.
 
 ## 5. What does not matter
@@ -456,7 +456,7 @@ print("guess:", guess, "   KiB:", 2048 * 2 * 32 / 1024)
 # %% [markdown]
 r"""
 **128 KiB**, and that is all an SM of the V100 has, for its L1 cache and shared memory together [3].
-One more array, and it does not fit.
+One more array, and it does not fit. And even a cache that has everything must look up 32 sectors for each request.
 A coalesced kernel needs none of this luck: it uses a sector whole, and at once.
 
 NVIDIA measured the copy with an offset on a V100. By the count, offset 1 needs 5 sectors instead of 4,
@@ -488,7 +488,7 @@ table(("cache", "sectors, offset 0", "sectors, offset 1", "share of the speed"),
 # %% [markdown]
 r"""
 Without any cache the share would be **0.800**, the guide's 4/5. With a perfect cache for each block it would be **0.970**,
-because the fifth sector of a warp is the first one of the next warp.
+because the fifth sector of a warp is the first one of the next warp, in all but the last warp of a block.
 The measured 0.9 lies between the two. This is the guide's own explanation: warps reuse what their neighbours have fetched [1].
 
 Keep this in mind whenever you count: sectors asked for is the worst case, different sectors the best.
@@ -609,7 +609,8 @@ r"""
 Read the names from behind: `op_ld` are loads, `op_st` stores; `requests` and `sectors` are what you think.
 `average_t_sectors_per_request` is the number to look at first. 4 is perfect for float32, 8 for float64 [2].
 `average_data_bytes_per_sector` is the efficiency again: 4 bytes of 32 are 12.5 %.
-The last line counts sectors between DRAM, the memory chips, and the GPU. Our number assumes a perfect cache; a GPU's will be larger.
+The last line counts sectors between *DRAM*, the memory chips, and the GPU. Our number assumes a perfect cache that is empty
+at the start, so a GPU's number will differ.
 
 ## What to remember
 
