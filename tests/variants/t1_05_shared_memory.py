@@ -227,6 +227,41 @@ def guarded_loads_and_clamped_reads(out, a, height, width):
 
 @variant("tile_blur")
 @cuda.jit
+def four_sides_and_four_corners(out, a, height, width):
+    s = cuda.shared.array((FRAMED, FRAMED), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    x, y = cuda.grid(2)
+    here_x, here_y = min(x, width - 1), min(y, height - 1)
+    left, right = max(x - 1, 0), min(x + 1, width - 1)
+    above, below = max(y - 1, 0), min(y + 1, height - 1)
+    s[ty + 1, tx + 1] = a[here_y, here_x]
+    if ty == 0:
+        s[0, tx + 1] = a[above, here_x]
+    if ty == TILE - 1:
+        s[TILE + 1, tx + 1] = a[below, here_x]
+    if tx == 0:
+        s[ty + 1, 0] = a[here_y, left]
+    if tx == TILE - 1:
+        s[ty + 1, TILE + 1] = a[here_y, right]
+    if tx == 0 and ty == 0:
+        s[0, 0] = a[above, left]
+    if tx == TILE - 1 and ty == 0:
+        s[0, TILE + 1] = a[above, right]
+    if tx == 0 and ty == TILE - 1:
+        s[TILE + 1, 0] = a[below, left]
+    if tx == TILE - 1 and ty == TILE - 1:
+        s[TILE + 1, TILE + 1] = a[below, right]
+    cuda.syncthreads()
+    if x < width and y < height:
+        total = np.float32(0)
+        for dy in range(3):
+            for dx in range(3):
+                total += s[ty + dy, tx + dx]
+        out[y, x] = total / np.float32(9)
+
+
+@variant("tile_blur")
+@cuda.jit
 def flat_tile(out, a, height, width):
     s = cuda.shared.array(324, np.float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y

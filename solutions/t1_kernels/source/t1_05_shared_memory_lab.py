@@ -3,7 +3,7 @@ r"""
 # Lab: shared memory
 
 Five exercises on tiles, barriers and races, with what you saw in the lesson `t1_05_shared_memory`.
-They take about 50 minutes.
+They take about 45 minutes.
 
 Each exercise has a cell with a hole and, below it, a cell that checks your answer.
 Fill the hole, delete the line `raise NotImplementedError`, run the cell, then run the check.
@@ -284,7 +284,7 @@ Each block loads its tile and the ring around it once, and reads everything else
 **Required.** `out[y, x]` is the sum of nine pixels divided by 9. Where the box reaches beyond the picture, take the nearest pixel inside instead, as in the lab on grids.
 Every pixel is written once.
 
-At most **24 load requests** a block, where nine reads a pixel make 72.
+At most **32 load requests** a block, where nine reads a pixel make 72.
 At most 1.5 times the sectors that our solution loads, and at most 1,620 bytes of shared memory: the tile with its ring has 1,296.
 
 **Example.** The first pixel of `[[1, 2], [3, 4]]` becomes (4 * 1 + 2 * 2 + 2 * 3 + 4) / 9 = 2.

@@ -217,7 +217,7 @@ sanitize(turn_at_once[2, 64], out, a)
 r"""
 Read it as a sentence: thread 0 reads `s[63]`, thread 63 wrote it, and **nothing orders them**.
 Both lines are named, and the last line says what mends it.
-A barrier orders everything that the threads of a block do before it, in shared and in global memory, ahead of everything they do after it.
+A barrier orders everything that the threads of a block do before it, in shared and in global memory, ahead of everything they do after it [1].
 It says nothing about other blocks.
 
 NVIDIA's tool for this is called *compute-sanitizer*, its part for races *racecheck*. It needs a GPU.
