@@ -14,7 +14,10 @@ from .launching import on_host, parts, shared_bytes
 from .palette import INK, QUIET, TINTS
 from .touch import LABEL, LaunchTouch
 
-_BARE = "border: none; background: none; padding: 1px 6px; white-space: nowrap;"
+_BARE = (
+    "border: none; background: none; color: inherit; padding: 1px 6px; font-size: 12px;"
+    " white-space: nowrap;"
+)
 _HEAD = f"{_BARE} font-weight: 400; color: {QUIET}; font-size: 11px;"
 _LANE = (
     f"display: inline-block; width: 19px; margin: 0 1px 0 0; border: 1px solid {QUIET};"

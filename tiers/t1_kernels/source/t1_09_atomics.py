@@ -59,7 +59,8 @@ Almost all counts are lost. `counts[b] += 1` looks like one step, but it is thre
 When two threads read before either of them writes, both read the same number, and both write the same sum. One of the two additions is gone.
 
 In lockstep all threads read their zeros first, and then all write a 1: each of the 16 bins ends with 1.
-In warp-serial order the 8 warps of a block run one after another, each adds 1 to what the one before left, and a bin ends with 8.
+In warp-serial order the 8 warps of a block run one after another, and the blocks side by side.
+Each warp adds 1 to what the one before left, and a bin ends with 8.
 A GPU does something in between, and something else each time. The sanitizer does not depend on luck. It names the pair of threads:
 """
 
@@ -313,7 +314,7 @@ print("sanitizer:", sanitize(count_private[4, 96], np.zeros(128, np.int32), many
 # %% [markdown]
 r"""
 **524,288**, **65,536** and **16,384**. Readers of the book who published their solutions arrive at the same three numbers.
-The first is n. The others are *bins x blocks*: 128 x 512, and 128 x 128. They no longer depend on n.
+The first is n. The others are *bins x blocks*: 128 x 512, and 128 x 128. Not the elements count any more, but the blocks.
 So a private copy pays when a block counts many more elements than it has bins. That is why a thread should take several.
 
 Now both kinds of memory together, for our 4,096 skewed values. The ladder shows transactions:
@@ -389,10 +390,13 @@ counts = np.zeros(128, np.int32)
 report = profile(count_agreed[4, 256], counts, crowd, crowd.size)
 print("right:", np.array_equal(counts, np.bincount(crowd, minlength=128)))
 print("guess:", guess, f"   shared transactions: {report.shared_atomics.transactions:,}")
+for metric, value in report.metrics().items():
+    if "shared_op_atom" in metric:
+        print(f"{value:6,.0f}  {metric}")
 
 # %% [markdown]
 r"""
-**140**: about one for each of the 128 requests. A group of equal lanes sends one lane. What it costs is the match itself, for every element.
+**140** instead of 3,700: about one for each of the 128 requests. Nsight Compute counts them as *wavefronts* of shared atomics. A group of equal lanes sends one lane. What it costs is the match itself, for every element.
 With even data and many bins, groups are small, and the match gains little.
 
 Appending, from section 3, can do the same. One lane draws all tickets of its warp, and hands out the first one with a shuffle.
@@ -468,8 +472,8 @@ With one fixed counter, the compiler put a vote (`VOTE`) and a bit count (`POPC`
 With bins it cannot, because it does not know which lanes have the same bin.
 `RED` is the form without a result, `ATOM` the one that returns the old value.
 
-This explains a published measurement: 62 billion atomic additions a second to *one* address, on an RTX 4090 [7].
-At that card's clock this makes 25 additions a clock. One queue that takes one lane at a time could never do that.
+The same must be at work in a published measurement: 62 billion atomic additions a second to *one* address, on an RTX 4090 [7].
+At that card's clock this makes **25** additions a clock. One queue that takes one lane at a time could never do that.
 So read counted transactions as what the source asks for. Where bins are crowded at run time, nobody agrees for you.
 
 ## 8. Beyond addition
@@ -542,6 +546,7 @@ guesses = {"spin": "?", "take_turns": "?"}  # does it end?
 def spin(total, lock):
     while cuda.atomic.cas(lock, 0, 0, 1) != 0:
         pass
+    cuda.threadfence()
     total[0] += 1
     cuda.threadfence()
     cuda.atomic.exch(lock, 0, 0)
@@ -552,8 +557,9 @@ def take_turns(total, lock):
     done = False
     while not done:
         if cuda.atomic.cas(lock, 0, 0, 1) == 0:
+            cuda.threadfence()  # see what the last holder wrote
             total[0] += 1  # only one thread is here at a time
-            cuda.threadfence()
+            cuda.threadfence()  # let the next holder see it
             cuda.atomic.exch(lock, 0, 0)
             done = True
 
@@ -571,8 +577,9 @@ for kernel in (take_turns, spin):
 r"""
 `take_turns` ends, `spin` does not. The lanes of a warp leave a loop together: the holder of the lock waits at the end of the loop for the others, and they wait for the holder.
 GPUs before Volta hang here. Later ones can let the lanes of a warp go separate ways [8], but a program should not rest on that.
-In `take_turns` the holder gives the lock back inside the loop. `cuda.threadfence()` makes what it has written visible to all others first.
-A lock puts the whole launch into one queue. Use it when nothing else will do.
+In `take_turns` the holder gives the lock back inside the loop.
+A *fence*, `cuda.threadfence()`, keeps the order of what a thread reads and writes, as others see it: first the lock, then the total, then the lock again.
+A lock puts the whole launch into one queue. Use it only where nothing else works.
 
 **The last block.** Each block stores a partial result, and the block that finishes last adds them up.
 Who is last? The one that draws the highest ticket. So one launch does the work of two.
