@@ -634,6 +634,61 @@ def stride_32_left_out(partial, x, n):
             partial[cuda.blockIdx.x] = v
 
 
+@impostor("last_warp", diagnosis="too_many_instructions")
+@cuda.jit
+def all_warps_in_the_last_rounds(partial, x, n):
+    s = cuda.shared.array(1024, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    s[t] = x[i] if i < n else np.float32(0)
+    cuda.syncthreads()
+    stride = cuda.blockDim.x // 2
+    while stride > 32:
+        if t < stride:
+            s[t] += s[t + stride]
+        cuda.syncthreads()
+        stride //= 2
+    while stride > 0:
+        if t < stride:
+            s[t] += s[t + stride]
+        cuda.syncwarp()
+        stride //= 2
+    if t == 0:
+        partial[cuda.blockIdx.x] = s[0]
+
+
+@impostor("tree_sum", diagnosis="never_written")
+@cuda.jit
+def threads_without_an_element_leave(partial, x, n):
+    s = cuda.shared.array(1024, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    if i >= n:
+        return
+    s[t] = x[i]
+    cuda.syncthreads()
+    stride = cuda.blockDim.x // 2
+    while stride > 0:
+        if t < stride and i + stride < n:
+            s[t] += s[t + stride]
+        cuda.syncthreads()
+        stride //= 2
+    if t == 0:
+        partial[cuda.blockIdx.x] = s[0]
+
+
+@impostor("warp_sum", diagnosis="mask_names_absent")
+@cuda.jit
+def shuffles_behind_the_guard(out, x, n):
+    i = cuda.grid(1)
+    if i < n:
+        v = x[i]
+        for step in (16, 8, 4, 2, 1):
+            v += cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+        if i % 32 == 0:
+            out[i // 32] = v
+
+
 # -- grid_sum ----------------------------------------------------------------------------------
 
 
@@ -767,6 +822,27 @@ def float64_accumulator(partial, x, n):
     cuda.syncthreads()
     if t < 32:
         v = sums[t] if t < cuda.blockDim.x // 32 else 0.0
+        for step in (16, 8, 4, 2, 1):
+            v += cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+        if t == 0:
+            partial[cuda.blockIdx.x] = v
+
+
+@impostor("grid_sum", diagnosis="float64_variable")
+@cuda.jit
+def starts_from_a_whole_number(partial, x, n):
+    sums = cuda.shared.array(32, np.float32)
+    t = cuda.threadIdx.x
+    v = 0
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        v += x[i]
+    for step in (16, 8, 4, 2, 1):
+        v += cuda.shfl_down_sync(0xFFFFFFFF, v, step)
+    if t % 32 == 0:
+        sums[t // 32] = v
+    cuda.syncthreads()
+    if t < 32:
+        v = sums[t] if t < cuda.blockDim.x // 32 else np.float32(0)
         for step in (16, 8, 4, 2, 1):
             v += cuda.shfl_down_sync(0xFFFFFFFF, v, step)
         if t == 0:

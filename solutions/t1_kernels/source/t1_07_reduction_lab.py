@@ -39,7 +39,7 @@ r"""
 
 **Required.** `out[w]` is the sum of the 32 values of warp `w`, in this order: first each lane adds the value 16 lanes above it, then 8, 4, 2, 1.
 What lane 0 has then is the sum.
-No shared memory, no barrier, no float64, and about as few issue slots as our solution.
+No shared memory, no barrier, no float64, each element loaded once, and at most twice our issue slots.
 
 **Example.** 33 elements in one block of 64 threads: `out[0]` is the sum of the first 32, and `out[1]` is the last one alone.
 """
@@ -144,7 +144,8 @@ in the first round the element half a block away is added, then a quarter, and s
 
 - No bank conflict, and no more barriers than `tree_bill` says.
 - At most as many divergent branches as in version 3 of the lesson: those of the first warp in its last rounds.
-- At most 4,096 bytes of shared memory.
+- At most 4,096 bytes of shared memory, and at most 1.5 times our issue slots. No float64.
+- A block without an element has the sum 0.
 
 **Example.** Eight threads with values a b c d e f g h would give ((a+e) + (c+g)) + ((b+f) + (d+h)).
 """
@@ -241,7 +242,7 @@ And what would order them?
 
 - no barrier of the block in the last rounds, where only the first warp works:
   a block of 256 threads meets at most **3** times (after filling, after stride 128, after stride 64);
-- no bank conflict.
+- no bank conflict, no float64, and at most 1.6 times our issue slots.
 """
 
 

@@ -135,6 +135,10 @@ ORDER_HINTS = {
         "Which type do the values have on their way?",
         "Leave float16 out: read, add and store in float32.",
     ),
+    "never_written": (
+        "Which thread stores the sum of a block that has no element at all?",
+        "Its sum is 0.  Let all threads take part, those without an element with a zero.",
+    ),
     "reduced_precision": (
         "Write down for eight values which two meet first, in your kernel and in the exercise.",
         "Follow the order in the exercise literally: who adds what in each round, and where the "
@@ -449,6 +453,10 @@ LAST_WARP = KernelSpec(
             "need cuda.syncwarp() between every read and every write, or no shared memory at all: "
             "shuffles.",
         ),
+        "too_many_instructions": (
+            "How many warps go through your last rounds, and how many of them have work there?",
+            "Put if t < 32 around the last rounds: the other warps are done.",
+        ),
         "too_many_barriers": (
             "How many warps have work when the stride is 32 or less?",
             "End the loop with the block's barriers at stride 32; go on inside the first warp with "
@@ -532,6 +540,15 @@ def _in_float64(case: Case) -> dict[str, Array]:
     return {"partial": sums.reshape(case.blocks, -1).sum(axis=1).astype(np.float32)}
 
 
+def _float64_between(case: Case) -> dict[str, Array]:
+    """A float64 variable, but shared memory in float32: rounded once for each warp."""
+    sums = by_thread(case, case.args["x"].astype(np.float64))
+    warps = halves(sums.reshape(-1, WARP)).astype(np.float32)
+    padded = np.zeros((case.blocks, WARP), np.float32)
+    padded[:, : case.threads_per_block // WARP] = warps.reshape(case.blocks, -1)
+    return {"partial": halves(padded)}
+
+
 def _half(case: Case) -> dict[str, Array]:
     x = case.args["x"].astype(np.float16).astype(np.float32)
     return {"partial": blockwise(case, by_thread(case, x))}
@@ -559,6 +576,7 @@ GRID_SUM = KernelSpec(
         "warps_one_by_one": _warps_running,
         "part_for_each_block": _own_part,
         "float64_sum": _in_float64,
+        "float64_variable": _float64_between,
         "through_float16": _half,
         "first_block_only": first_block_only(grid_sums),
     },
@@ -568,6 +586,8 @@ GRID_SUM = KernelSpec(
         "whole_turns_only": "The elements of the last turn are missing: not all threads have one "
         "there, but those that have must add it.",
         "first_warp_only": "Only the first warp of each block is in the sum.",
+        "float64_variable": "The additions were made in float64, and rounded on the way to shared "
+        "memory.",
         "part_for_each_block": "Each block has summed a part of x of its own.  In a grid-stride "
         "loop the threads of all blocks take turns.",
         "warps_one_by_one": "The sums of the warps were added one after another; the exercise asks "
@@ -587,6 +607,10 @@ GRID_SUM = KernelSpec(
         "first_warp_only": (
             "A shuffle never leaves its warp.  How do the sums of the other warps get to warp 0?",
             "Lane 0 of each warp stores into shared memory, a barrier, then warp 0 adds those.",
+        ),
+        "float64_variable": (
+            "What is the type of your variable?  A 0 that meets a float32 becomes a float64.",
+            "Start from np.float32(0), and write np.float32(0) for lanes without a warp.",
         ),
         "part_for_each_block": (
             "Which element does thread 0 of block 1 add first, and which next?",
