@@ -18,6 +18,7 @@ Run this cell first.
 
 # %%
 import numpy as np
+from IPython.display import display
 
 from warpwise import check, cuda, profile
 from warpwise.show import show_sectors
@@ -216,7 +217,7 @@ When the check passes, a picture of your first warp follows: what it loads, and 
 # %% tags=["check"]
 if check("split_fields", split_fields).status == "pass":
     arrays, records = np.zeros((3, 32), np.float32), np.zeros(96, np.float32)
-    print(show_sectors(split_fields[1, 96], arrays, records, 32))
+    display(show_sectors(split_fields[1, 96], arrays, records, 32))
 
 # %% [markdown]
 r"""
