@@ -664,6 +664,7 @@ for name in (
     "smsp__inst_executed_op_shared_st.sum",
 ):
     print(f"{metrics[name]:6,}  {name}")
+print("guess:", guess)
 
 compare({
     "nine reads": (blur[(12, 10), block], *arguments),
