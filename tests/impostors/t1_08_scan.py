@@ -262,6 +262,24 @@ def warp_barrier_only(out, a):
     out[i] = s[t]
 
 
+@impostor("running_sum", diagnosis="uninitialised")
+@cuda.jit
+def no_condition(out, a):
+    s = cuda.shared.array(1024, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    s[t] = a[i]
+    cuda.syncthreads()
+    d = 1
+    while d < cuda.blockDim.x:
+        total = s[t - d] + s[t]
+        cuda.syncthreads()
+        s[t] = total
+        cuda.syncthreads()
+        d *= 2
+    out[i] = s[t]
+
+
 @impostor("running_sum", diagnosis="exclusive")
 @cuda.jit
 def without_its_own(out, a):
@@ -459,6 +477,38 @@ def shuffle_behind_the_guard(out_a, out_b, a, b, n):
         out_a[i], out_b[i] = a2, b2
 
 
+@impostor("affine_warps", diagnosis="round_missing")
+@cuda.jit
+def four_rounds(out_a, out_b, a, b, n):
+    i = cuda.grid(1)
+    a2, b2 = float32(1), float32(0)
+    if i < n:
+        a2, b2 = a[i], b[i]
+    for d in (1, 2, 4, 8):
+        a1 = cuda.shfl_up_sync(0xFFFFFFFF, a2, d)
+        b1 = cuda.shfl_up_sync(0xFFFFFFFF, b2, d)
+        if cuda.laneid >= d:
+            a2, b2 = a1 * a2, a2 * b1 + b2
+    if i < n:
+        out_a[i], out_b[i] = a2, b2
+
+
+@impostor("affine_warps", diagnosis="guard_too_strict")
+@cuda.jit
+def lane_d_left_out(out_a, out_b, a, b, n):
+    i = cuda.grid(1)
+    a2, b2 = float32(1), float32(0)
+    if i < n:
+        a2, b2 = a[i], b[i]
+    for d in (1, 2, 4, 8, 16):
+        a1 = cuda.shfl_up_sync(0xFFFFFFFF, a2, d)
+        b1 = cuda.shfl_up_sync(0xFFFFFFFF, b2, d)
+        if cuda.laneid > d:
+            a2, b2 = a1 * a2, a2 * b1 + b2
+    if i < n:
+        out_a[i], out_b[i] = a2, b2
+
+
 @impostor("affine_warps", diagnosis="too_many_barriers")
 @cuda.jit
 def in_shared_memory(out_a, out_b, a, b, n):
@@ -608,6 +658,39 @@ def total_is_the_last_exclusive(out, totals, a, n):
     value = scanned_block(own, sums) - own
     if i < n:
         out[i] = value
+    if cuda.threadIdx.x == cuda.blockDim.x - 1:
+        totals[cuda.blockIdx.x] = value
+
+
+@impostor("exclusive_blocks", diagnosis="own_warp_added")
+@cuda.jit
+def sums_up_to_the_own(out, totals, a, n):
+    sums = cuda.shared.array(32, float32)
+    i = cuda.grid(1)
+    own = a[i] if i < n else float32(0)
+    scanned_block(own, sums)
+    value = scanned_warp(own) + sums[cuda.threadIdx.x // 32]
+    if i < n:
+        out[i] = value - own
+    if cuda.threadIdx.x == cuda.blockDim.x - 1:
+        totals[cuda.blockIdx.x] = value
+
+
+@impostor("exclusive_blocks", diagnosis="one_warp_added")
+@cuda.jit
+def sums_not_scanned(out, totals, a, n):
+    sums = cuda.shared.array(32, float32)
+    i = cuda.grid(1)
+    warp = cuda.threadIdx.x // 32
+    own = a[i] if i < n else float32(0)
+    value = scanned_warp(own)
+    if cuda.laneid == 31:
+        sums[warp] = value
+    cuda.syncthreads()
+    if warp > 0:
+        value += sums[warp - 1]
+    if i < n:
+        out[i] = value - own
     if cuda.threadIdx.x == cuda.blockDim.x - 1:
         totals[cuda.blockIdx.x] = value
 
@@ -825,7 +908,7 @@ def interest_forgotten(out, a, b, counter, flag, total, prefix, n):
         out[i] = before[1] + b2
 
 
-@impostor("balances", diagnosis="wrong_values")
+@impostor("balances", diagnosis="look_back_swapped")
 @cuda.jit
 def found_before_the_block_it_reaches(out, a, b, counter, flag, total, prefix, n):
     warps = cuda.shared.array((32, 2), float32)

@@ -276,6 +276,10 @@ RUNNING_SUM = KernelSpec(
     ),
     counted=sums_counted,
     hints={
+        "uninitialised": (
+            "What stands at t - d for the first threads?",
+            "Nothing: index -1 is the last place of the array.  Only threads with t >= d add.",
+        ),
         "race": SHARED_RACE,
         "late_reads": SHARED_RACE,
         "divergent_barrier": (
@@ -337,17 +341,20 @@ def composed(case: Case, size: int, *, earlier_first: bool = True) -> Outputs:
     return {"out_a": out_a, "out_b": out_b}
 
 
-def by_rounds(case: Case, *, guarded: bool, a_first: bool) -> Outputs:
-    """What a slip gives in a warp of 32: no guard, or b made from the a that is already new."""
+def by_rounds(
+    case: Case, *, guarded: bool = True, a_first: bool = False, rounds: int = 5, first: int = 0
+) -> Outputs:
+    """What a slip gives in a warp of 32: no guard, b made from the a that is already new, too few
+    rounds, or a guard that lets lane d out (first=1)."""
     n = case.args["n"]
     size = ceil_div(n, WARP) * WARP
     a, b = np.ones(size), np.zeros(size)
     a[:n], b[:n] = case.args["a"], case.args["b"]
     lane = np.arange(size) % WARP
-    for d in distances(WARP):
+    for d in distances(WARP)[:rounds]:
         source = np.where(lane >= d, np.arange(size) - d, np.arange(size))
         below_a, below_b = a[source], b[source]
-        on = lane >= d if guarded else np.ones(size, bool)
+        on = lane >= d + first if guarded else np.ones(size, bool)
         new_a = np.where(on, a * below_a, a)
         b = np.where(on, (new_a if a_first else a) * below_b + b, b)
         a = new_a
@@ -365,8 +372,10 @@ AFFINE_WARPS = KernelSpec(
     tolerance={"float32": Tolerance(5e-5, 1e-4)},
     suspects={
         "operands_swapped": lambda case: composed(case, WARP, earlier_first=False),
-        "guard_missing": lambda case: by_rounds(case, guarded=False, a_first=False),
-        "a_already_new": lambda case: by_rounds(case, guarded=True, a_first=True),
+        "guard_missing": lambda case: by_rounds(case, guarded=False),
+        "a_already_new": lambda case: by_rounds(case, a_first=True),
+        "round_missing": lambda case: by_rounds(case, rounds=4),
+        "guard_too_strict": lambda case: by_rounds(case, first=1),
         "across_warps": lambda case: composed(case, max(case.args["n"], 1)),
         "across_the_block": lambda case: composed(case, case.threads_per_block),
         "b_only_added": lambda case: {
@@ -379,6 +388,9 @@ AFFINE_WARPS = KernelSpec(
     causes={
         "operands_swapped": "Later maps were applied before earlier ones.",
         "guard_missing": "Lanes below d composed with themselves.",
+        "round_missing": "Each element knows of 16 maps at most: the round with distance 16 is "
+        "missing.",
+        "guard_too_strict": "Lane d left out its round with distance d.",
         "a_already_new": "b was computed with the a that this round had already changed.",
         "across_warps": "The maps run on over the end of a warp; each warp should start afresh.",
         "across_the_block": "The maps run on over the end of a warp; each warp should start "
@@ -401,6 +413,14 @@ AFFINE_WARPS = KernelSpec(
         "guard_missing": (
             "What does shfl_up_sync hand to a lane that has no lane d below it?",
             "Its own value.  Use what came only if lane >= d.",
+        ),
+        "round_missing": (
+            "How far does an element see after rounds with the distances 1, 2, 4 and 8?",
+            "16 elements.  A warp has 32: one more round, with distance 16.",
+        ),
+        "guard_too_strict": (
+            "Does lane 1 have a lane below it at distance 1?",
+            "It does, lane 0: the guard is lane >= d, not lane > d.",
         ),
         "a_already_new": (
             "Which a does the formula for b mean, the old one or the new one?",
@@ -467,6 +487,23 @@ def by_block(case: Case, size: int | None = None, *, exclusive: bool = True) -> 
     return {"out": np.concatenate([np.zeros(0), *scans]), "totals": totals}
 
 
+def joined_wrongly(case: Case, kind: str) -> Outputs:
+    """Warps that add their own sum too, or only the sum of the warp before."""
+    right, a = by_block(case), case.args["a"].astype(np.float64)
+    out, totals = np.zeros(a.size), right["totals"].copy()
+    size = case.threads_per_block
+    for start, part in parts(a, size):
+        padded = np.zeros(size)
+        padded[: part.size] = part
+        warps = padded.reshape(-1, WARP)
+        sums = warps.sum(axis=1)
+        before = np.cumsum(sums) if kind == "own" else np.concatenate(([0.0], sums[:-1]))
+        scans = np.cumsum(warps, axis=1) + before[:, None]
+        out[start : start + part.size] = (scans - warps).reshape(-1)[: part.size]
+        totals[start // size] = scans[-1, -1]
+    return {"out": out, "totals": totals}
+
+
 def last_totals(case: Case, kind: str) -> Outputs:
     """Scans that are right, with totals that are not."""
     right, a = by_block(case), case.args["a"].astype(np.float64)
@@ -491,6 +528,8 @@ EXCLUSIVE_BLOCKS = KernelSpec(
         "inclusive": lambda case: by_block(case, exclusive=False),
         "warps_apart": lambda case: by_block(case, WARP),
         "whole_array": lambda case: by_block(case, max(case.args["n"], 1)),
+        "own_warp_added": lambda case: joined_wrongly(case, "own"),
+        "one_warp_added": lambda case: joined_wrongly(case, "one"),
         "total_without_the_last": lambda case: last_totals(case, "all"),
         "total_of_full_blocks_short": lambda case: last_totals(case, "full"),
     },
@@ -498,6 +537,8 @@ EXCLUSIVE_BLOCKS = KernelSpec(
         "inclusive": "Each total contains its own element: that is the inclusive scan.",
         "warps_apart": "Each warp starts at 0 again: the totals of the warps before are missing.",
         "whole_array": "The totals run on from block to block; each block should start afresh.",
+        "own_warp_added": "Each warp added the sums up to and including its own.",
+        "one_warp_added": "Each warp added the sum of the one warp before it, not of all of them.",
         "total_without_the_last": "The scans are right, but each sum lacks the block's last "
         "element.",
         "total_of_full_blocks_short": "The scans are right, but the sum of each full block lacks "
@@ -525,6 +566,19 @@ EXCLUSIVE_BLOCKS = KernelSpec(
         "whole_array": (
             "Where does a block start?",
             "At 0: each block scans its own elements only.",
+        ),
+        "own_warp_added": (
+            "The scanned sums are inclusive.  What stands at the place of warp 0?",
+            "The sum of warp 0 itself.  Warp w adds what stands at w - 1, and warp 0 adds nothing.",
+        ),
+        "one_warp_added": (
+            "What has to happen to the warps' sums before they are added?",
+            "They have to be scanned, by one warp, between two barriers.",
+        ),
+        "never_written": (
+            "Which thread stores the sum of a block, and does it always get there?",
+            "The last thread of a block is there even where it has no element: store the sum "
+            "outside of the guard i < n.",
         ),
         "total_without_the_last": (
             "Which elements belong to the sum of a block?",
@@ -588,6 +642,21 @@ def before_the_day(case: Case) -> Outputs:
     return {"out": np.concatenate(([0.0], balances(case)["out"]))[: case.args["n"]]}
 
 
+def nearest_first(case: Case) -> Outputs:
+    """Look-back that puts each block it reaches behind what it has found so far."""
+    own = composed(case, case.threads_per_block)
+    out = own["out_b"].copy()
+    ends: list[tuple[float, float]] = []
+    for start, part in parts(out, case.threads_per_block):
+        x = 0.0
+        for a, b in reversed(ends):
+            x = a * x + b
+        stop = start + part.size
+        ends.append((own["out_a"][stop - 1], own["out_b"][stop - 1]))
+        out[start:stop] = own["out_a"][start:stop] * x + own["out_b"][start:stop]
+    return {"out": out}
+
+
 def balance_counted() -> Case:
     return balance_case(np.random.default_rng(11), 128, 8 * 128)
 
@@ -601,6 +670,7 @@ BALANCES = KernelSpec(
         "operands_swapped": lambda case: balances(case, earlier_first=False),
         "blocks_apart": lambda case: balances(case, case.threads_per_block),
         "warps_apart": lambda case: balances(case, WARP),
+        "look_back_swapped": nearest_first,
         "a_ignored": lambda case: {"out": np.cumsum(case.args["b"].astype(np.float64))},
         "day_before": before_the_day,
     },
@@ -608,6 +678,7 @@ BALANCES = KernelSpec(
         "operands_swapped": "Later days were applied before earlier ones.",
         "blocks_apart": "Each block starts with an empty account: the days before it are missing.",
         "warps_apart": "Each warp starts with an empty account: the days before it are missing.",
+        "look_back_swapped": "Blocks before were composed from the nearest to the first one.",
         "a_ignored": "The b's were only added up.",
         "day_before": "Each balance is that of the day before.",
     },
@@ -631,6 +702,11 @@ BALANCES = KernelSpec(
             "What does a warp have to know about the warps before it?",
             "The map of all their days: let the last lane of each warp store its map in shared "
             "memory, and compose those of the warps before.",
+        ),
+        "look_back_swapped": (
+            "You look back from near to far.  Of two blocks, whose days come first?",
+            "The one farther away: the map of the block just reached comes before all that has "
+            "been found so far.",
         ),
         "a_ignored": (
             "What happens on a day to the balance of the day before?",
