@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from typing import Any
 
@@ -129,6 +130,12 @@ HALF: list[tuple[str, Any]] = [
 ]  # fmt: skip
 
 
+needs_numba_cuda = pytest.mark.skipif(
+    not importlib.util.find_spec("numba_cuda"), reason="needs the numba-cuda wheel (Linux, Windows)"
+)
+
+
+@needs_numba_cuda
 @pytest.mark.parametrize(("call", "expected"), HALF)
 def test_half_precision_functions(call: str, expected: Any) -> None:
     """cuda.fp16.*: computed wider, rounded once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from bisect import bisect_left
 from fractions import Fraction
@@ -143,6 +144,12 @@ def k(out, x):
     return out
 
 
+needs_numba_cuda = pytest.mark.skipif(
+    not importlib.util.find_spec("numba_cuda"), reason="needs the numba-cuda wheel (Linux, Windows)"
+)
+
+
+@needs_numba_cuda
 @pytest.mark.parametrize(
     ("body", "values", "dtype", "expected"),
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import numpy as np
 import pytest
 from numba import literal_unroll
@@ -153,6 +155,12 @@ def test_what_cannot_be_looped_over(loop: str, message: str) -> None:
     assert message in str(error.value)
 
 
+needs_numba_cuda = pytest.mark.skipif(
+    not importlib.util.find_spec("numba_cuda"), reason="needs the numba-cuda wheel (Linux, Windows)"
+)
+
+
+@needs_numba_cuda
 def test_reductions_of_arrays() -> None:
     """Each thread reduces its own row, with NumPy's functions or methods, typed by Numba."""
 

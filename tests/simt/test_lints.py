@@ -5,6 +5,7 @@ What is said of float64 is compared with the code that Numba's compiler makes.
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import random
 import re
@@ -117,6 +118,12 @@ def has_float64(body: str) -> bool:
     return ".f64" in ptx
 
 
+needs_numba_cuda = pytest.mark.skipif(
+    not importlib.util.find_spec("numba_cuda"), reason="needs the numba-cuda wheel (Linux, Windows)"
+)
+
+
+@needs_numba_cuda
 @pytest.mark.parametrize("body", FLOAT64)
 def test_float64_is_noted_where_the_compiler_makes_it(body: str) -> None:
     """Numba's own compiler has float64 instructions for exactly the noted bodies."""
@@ -150,6 +157,7 @@ def mismatch(seed: int) -> str:
     return body if bool(said) != has_float64(body) else ""
 
 
+@needs_numba_cuda
 def test_random_float32_arithmetic_is_noted_as_compiled() -> None:
     """The lint and the compiler agree on which bodies have float64 in them."""
     assert [body for body in map(mismatch, range(25)) if body] == []

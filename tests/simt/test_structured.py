@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import enum
+import importlib.util
 import typing
 from typing import Any
 
@@ -288,6 +289,9 @@ def test_what_namedtuples_refuse(body: str, expected: str) -> None:
 # -- dates ------------------------------------------------------------------------
 
 
+@pytest.mark.skipif(
+    not importlib.util.find_spec("numba_cuda"), reason="needs the numba-cuda wheel (Linux, Windows)"
+)
 def test_dates_and_durations() -> None:
     """Differences, sums, products, comparisons; units are converted as NumPy does it."""
     days = np.array(["2020-01-05", "2021-03-04", "NaT"], "M8[D]")

@@ -183,6 +183,9 @@ def _lower_abs(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     return fl.cast(Val(f"np.abs({value.code})", signature.result), signature.result)
 
 
+_COMPARED = (types.Number, types.NPDatetime, types.NPTimedelta)
+
+
 def _lower_min_max(name: str) -> Handler:
     builtin = {"min": min, "max": max}[name]
 
@@ -197,7 +200,7 @@ def _lower_min_max(name: str) -> Handler:
         flags = [value.type == types.boolean for value in args]
         for value, flag in zip(args, flags):
             # Numba takes bools among themselves, and refuses them beside numbers.
-            if not (all(flags) if flag else isinstance(value.type, types.Number)):
+            if not (all(flags) if flag else isinstance(value.type, _COMPARED)):
                 fl.fail(TypingError, node, f"{name} does not take {describe(value.type)}")
         # Two floats: fminf and the like, where a number wins over a NaN (CUDA math API).  All else,
         # three floats too, is compared from left to right, as Numba compiles it.

@@ -171,7 +171,11 @@ def replacements() -> list[tuple[Any, str, Any]]:
 def types_of(args: Any) -> tuple[Any, ...]:
     """The Numba types of a launch's arguments; types stand for themselves."""
     from numba.core import types
-    from numba.cuda.typing.typeof import Purpose, typeof
+
+    try:
+        from numba.cuda.typing.typeof import Purpose, typeof
+    except ImportError:  # without numba-cuda: Numba's own core
+        from numba.core.typing.typeof import Purpose, typeof
 
     return tuple(
         value if isinstance(value, types.Type) else typeof(value, Purpose.argument)
