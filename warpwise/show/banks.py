@@ -14,7 +14,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from .dial import Bundle, Dial, Dialled
-from .launching import on_host, parts, shared_bytes
+from .launching import listened, parts, shared_bytes
 from .palette import INK, QUIET, TINTS
 from .touch import LABEL, LaunchTouch
 
@@ -187,15 +187,9 @@ def _seen(
     dynamic: int,
 ) -> list[SharedAccess]:
     from warpwise.observe.banks import WarpInShared
-    from warpwise.simt import SimtError, run
 
     seen = WarpInShared(*which, ACCESSES)
-    try:
-        run(kernel, grid, dims, on_host(args), (seen,), dynamic)
-    except SimtError as error:  # the message is enough: the frames in between are ours
-        if error.__cause__ is not None:
-            raise
-        raise error.with_traceback(None) from None
+    listened(kernel, grid, dims, args, seen, dynamic)
     return seen.accesses
 
 

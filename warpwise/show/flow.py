@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import plot
-from .launching import on_host, parts, shared_bytes
+from .launching import listened, parts, shared_bytes
 from .touch import LABEL, LaunchTouch
 
 ROUNDS, ELEMENTS = 16, 32  # of a picture
@@ -103,16 +103,10 @@ def show_flow(launch: Any, *args: Any, array: str, block: Any = 0) -> Flow:
     """
     from warpwise.observe.flow import rounds
     from warpwise.observe.trace import Trace
-    from warpwise.simt import SimtError, run
 
     kernel, grid, dims = parts(launch)
     trace = Trace(LIMIT, block=block, arrays=array)
-    try:
-        run(kernel, grid, dims, on_host(args), (trace,), shared_bytes(launch))
-    except SimtError as error:  # the message is enough: the frames in between are ours
-        if error.__cause__ is not None:
-            raise
-        raise error.with_traceback(None) from None
+    listened(kernel, grid, dims, args, trace, shared_bytes(launch))
     if any(len(event.index) > 1 for event in trace.events):
         raise ValueError(f"{array} has several axes; the picture is for arrays of one.")
     found = rounds(trace, array, kernel.source.tree)

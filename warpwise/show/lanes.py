@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from .launching import on_host, parts, shared_bytes
+from .launching import listened, parts, shared_bytes
 from .palette import QUIET, TINTS
 from .touch import LABEL, LaunchTouch
 
@@ -120,7 +120,6 @@ def show_lanes(launch: Any, *args: Any, block: Any = 0, warp: int = 0) -> Lanes:
     ValueError for a block or a warp that the launch does not have.
     """
     from warpwise.observe.issue import Issues
-    from warpwise.simt import SimtError, run
 
     kernel, grid, dims = parts(launch)
     about = LaunchTouch.of(kernel, grid, dims)
@@ -131,12 +130,7 @@ def show_lanes(launch: Any, *args: Any, block: Any = 0, warp: int = 0) -> Lanes:
     if not 0 <= warp < warps:
         raise ValueError(f"there is no warp {warp}: a block has {warps}, counted from 0.")
     issues = Issues(number, warp)
-    try:
-        finished = run(kernel, grid, dims, on_host(args), (issues,), shared_bytes(launch))
-    except SimtError as error:  # the message is enough: the frames in between are ours
-        if error.__cause__ is not None:
-            raise
-        raise error.with_traceback(None) from None
+    finished = listened(kernel, grid, dims, args, issues, shared_bytes(launch))
     rows = tuple(_rows(issues.issues[:ROWS], finished.program.sources, kernel.source))
     of = f"block {about.block_name(number)}, " if about.blocks > 1 else ""
     return Lanes(

@@ -47,3 +47,21 @@ def on_host(args: Sequence[Any]) -> list[Any]:
         else np.copy(arg) if isinstance(arg, np.ndarray) else arg
         for arg in args
     ]  # fmt: skip
+
+
+def listened(
+    kernel: Any, grid: Dim3, block: Dim3, args: Sequence[Any], observer: Any, dynamic: int = 0
+) -> Any:
+    """Run a kernel in the simulator on copies of `args`, with an observer; the finished run.
+
+    Raises what the launch itself would raise, without the simulator's own frames: the message is
+    enough.
+    """
+    from warpwise.simt import SimtError, run
+
+    try:
+        return run(kernel, grid, block, on_host(args), (observer,), dynamic)
+    except SimtError as error:
+        if error.__cause__ is not None:  # a fault of the simulator's, which is told in full
+            raise
+        raise error.with_traceback(None) from None

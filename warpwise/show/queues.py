@@ -10,7 +10,7 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-from .launching import on_host, parts, shared_bytes
+from .launching import listened, parts, shared_bytes
 from .palette import INK, QUIET, TINTS
 from .touch import LABEL, LaunchTouch
 
@@ -119,7 +119,6 @@ def show_queues(
     ValueError for a block, a warp or a request that the launch does not have.
     """
     from warpwise.observe.queues import Queues
-    from warpwise.simt import SimtError, run
 
     kernel, grid, dims = parts(launch)
     about = LaunchTouch.of(kernel, grid, dims)
@@ -130,12 +129,7 @@ def show_queues(
     if not 0 <= warp < warps:
         raise ValueError(f"there is no warp {warp}: a block has {warps}, counted from 0.")
     seen = Queues(number, warp)
-    try:
-        finished = run(kernel, grid, dims, on_host(args), (seen,), shared_bytes(launch))
-    except SimtError as error:  # the message is enough: the frames in between are ours
-        if error.__cause__ is not None:
-            raise
-        raise error.with_traceback(None) from None
+    finished = listened(kernel, grid, dims, args, seen, shared_bytes(launch))
     if not 0 <= request < len(seen.requests):
         made = _counted(len(seen.requests), "atomic operation")
         raise ValueError(f"there is no request {request}: this warp made {made}.")

@@ -14,7 +14,7 @@ from html import escape
 from typing import Any
 
 from .dial import Bundle, Dial, Dialled
-from .launching import on_host, parts, shared_bytes
+from .launching import listened, parts, shared_bytes
 from .palette import INK, QUIET, TINTS
 from .touch import LABEL, LaunchTouch
 
@@ -154,16 +154,10 @@ def show_rounds(
 def _drawn(launch: Any, args: tuple[Any, ...], array: str, block: Any) -> Rounds:
     """The rounds of one launch."""
     from warpwise.observe import Trace
-    from warpwise.simt import SimtError, run
 
     kernel, grid, dims = parts(launch)
     trace = Trace(LIMIT, block=block, arrays=array)
-    try:
-        run(kernel, grid, dims, on_host(args), (trace,), shared_bytes(launch))
-    except SimtError as error:  # the message is enough: the frames in between are ours
-        if error.__cause__ is not None:
-            raise
-        raise error.with_traceback(None) from None
+    listened(kernel, grid, dims, args, trace, shared_bytes(launch))
     about = LaunchTouch.of(kernel, grid, dims)
     number = block if isinstance(block, int) else about.block_number(block)
     found = _rounds(trace, about)

@@ -13,7 +13,7 @@ from html import escape
 from typing import Any
 
 from .dial import Bundle, Dial, Dialled
-from .launching import on_host, parts, shared_bytes
+from .launching import listened, parts, shared_bytes
 from .palette import INK, QUIET, TINTS
 from .steps import VERBS
 from .touch import LABEL, LaunchTouch
@@ -125,15 +125,9 @@ def _sectors(
     warp: int,
 ) -> Sectors:  # fmt: skip
     from warpwise.observe.requests import Requests
-    from warpwise.simt import SimtError, run
 
     requests = Requests(block, warp, arrays=array)
-    try:
-        run(kernel, grid, dims, on_host(args), (requests,), dynamic)
-    except SimtError as error:  # the message is enough: the frames in between are ours
-        if error.__cause__ is not None:
-            raise
-        raise error.with_traceback(None) from None
+    listened(kernel, grid, dims, args, requests, dynamic)
     found = len(requests.found) + requests.left_out
     notes = []
     if not found:

@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 from .figure import WIDTH
-from .launching import on_host, parts, shared_bytes
+from .launching import listened, parts, shared_bytes
 from .palette import INK, QUIET, TINTS
 from .touch import LABEL, LaunchTouch
 
@@ -136,16 +136,10 @@ def show_steps(
     block: its number in the launch, or (x, y, z).  Raises what the launch itself would raise.
     """
     from warpwise.observe import Trace
-    from warpwise.simt import SimtError, run
 
     kernel, grid, dims = parts(launch)
     trace = Trace(LIMIT, block=block, arrays=array)
-    try:
-        run(kernel, grid, dims, on_host(args), (trace,), shared_bytes(launch))
-    except SimtError as error:  # the message is enough: the frames in between are ours
-        if error.__cause__ is not None:
-            raise
-        raise error.with_traceback(None) from None
+    listened(kernel, grid, dims, args, trace, shared_bytes(launch))
     about = LaunchTouch.of(kernel, grid, dims)
     number = block if isinstance(block, int) else about.block_number(block)
     rows = list(_rows(trace, about))
