@@ -82,6 +82,20 @@ def half(out, x):
 
 
 @cuda.jit
+def divided(out, x):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = out[i] / x[i]
+
+
+@cuda.jit(fastmath=True)
+def divided_fast(out, x):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = out[i] / x[i]
+
+
+@cuda.jit
 def grid_wide(out, x):
     i = cuda.grid(1)
     group = cuda.cg.this_grid()

@@ -15,6 +15,7 @@ from warpwise.compiler import (
     compile_kernel,
     toolchain,
 )
+from warpwise.compiler.sass import CLASSES
 
 pytest.importorskip("numba.cuda.compiler", reason="numba-cuda has no wheel for this system")
 
@@ -106,6 +107,20 @@ def test_too_few_registers_spill() -> None:
     assert roomy.spills == 0
     assert tight.registers <= 24 and tight.spills > 0
     assert "spilled" in str(tight)
+
+
+def test_options_of_the_decorator_reach_the_compiler() -> None:
+    """fastmath divides with one approximate instruction instead of the IEEE routine."""
+    exact = compile_kernel(kernels.divided, (F, F)).ptx.operations
+    fast = compile_kernel(kernels.divided_fast, (F, F)).ptx.operations
+    assert exact["div.rn.f32"] == 1 and not any(name.startswith("div.approx") for name in exact)
+    assert any(name.startswith("div.approx") for name in fast) and fast["div.rn.f32"] == 0
+
+
+def test_no_instruction_is_of_two_kinds() -> None:
+    """Each name stands in one class."""
+    names = [name for members in CLASSES.values() for name in members]
+    assert len(set(names)) == len(names)
 
 
 @needs_disassembler

@@ -79,19 +79,24 @@ class _Translation:
             return self.done[id(value)]
         if isinstance(value, tuple) and type(value) is tuple:
             return tuple(self.value(item) for item in value)
-        if isinstance(value, ModuleType):
-            return value
         return value
 
     def device(self, ours: Any) -> Any:
-        """Numba's own device function for one of ours."""
+        """Numba's own device function for one of ours, with its options.
+
+        A fresh one each time: Numba's keeps what it compiled by types alone, and here the
+        architecture differs from call to call.
+        """
         from numba.cuda.decorators import jit  # numba.cuda.jit may be our simulator's
 
         if ours.py_func is None:
             raise CompilerError(
                 f"{ours.__name__} was made from text; the compiler needs a function."
             )
-        return jit(self.function(ours.py_func), device=True)
+        kept = {
+            k: v for k, v in ours.options.items() if k in ("inline", "fastmath", "debug", "opt")
+        }
+        return jit(self.function(ours.py_func), device=True, **kept)
 
 
 def fingerprint(kernel: Any) -> str | None:

@@ -15,7 +15,7 @@ from .assembler import Cubin, Resources, assemble
 from .errors import CompilerError
 from .function import fingerprint, plain_function
 from .lines import SourceLine, by_line
-from .ptx import Ptx, compile_ptx
+from .ptx import OPTIONS, Ptx, compile_ptx
 from .sass import Instruction, disassemble
 
 _CACHE: dict[tuple[Any, ...], Compiled] = {}
@@ -151,10 +151,9 @@ def compile_kernel(
 
 
 def _options(kernel: Any) -> dict[str, Any]:
-    """Options given to cuda.jit that change the code."""
-    given = dict(getattr(kernel, "targetoptions", None) or {})
-    chosen = {k: given[k] for k in ("debug", "fastmath", "opt", "launch_bounds", "max_registers")
-              if given.get(k) is not None}  # fmt: skip
+    """Options given to cuda.jit that change the code; ours and Numba's keep them by other names."""
+    given = getattr(kernel, "options", None) or getattr(kernel, "targetoptions", None) or {}
+    chosen = {k: given[k] for k in (*OPTIONS, "max_registers") if given.get(k) is not None}
     return {k: v for k, v in chosen.items() if not (k in ("debug", "fastmath") and v is False)}
 
 

@@ -26,7 +26,7 @@ CLASSES = {
     "half": ("HADD2", "HMUL2", "HFMA2", "HSETP2", "HMNMX2"),
     "convert": ("F2F", "F2I", "I2F", "F2FP", "I2FP", "FRND", "I2I"),
     "branch": ("BRA", "BRX", "EXIT", "RET", "CALL", "BSSY", "BSYNC", "BREAK", "YIELD", "NANOSLEEP",
-               "WARPSYNC", "BRXU", "JMP"),
+               "BRXU", "JMP"),
 }  # fmt: skip
 _CLASS = {name: kind for kind, names in CLASSES.items() for name in names}
 

@@ -6,7 +6,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,16 @@ class TritonCompiled:
 
     @cached_property
     def sass(self) -> tuple[Instruction, ...]:
-        return disassemble(self.cubin.data, self.ptx.entry)
+        """The machine code, with lines of `file`.
+
+        Triton keeps code on disk by the kernel's text and first line: what it finds there may have
+        been compiled from the same text in another folder, or in an earlier notebook process.
+        """
+        code = disassemble(self.cubin.data, self.ptx.entry)
+        own = Path(self.file).name
+        return tuple(
+            replace(one, file=self.file) if Path(one.file).name == own else one for one in code
+        )
 
     @cached_property
     def lines(self) -> tuple[SourceLine, ...]:
