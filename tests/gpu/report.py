@@ -54,6 +54,9 @@ def report(size: int) -> Iterator[str]:
     yield ""
     yield f"Taken {datetime.datetime.now(datetime.UTC):%Y-%m-%d} at {size} x {size} float32."
     yield ""
+    yield f"Times and registers: measured on {name}. Bounds: modelled. Counters: counted, and"
+    yield "by ncu on the same device."
+    yield ""
     yield "| kernel | right | registers | median ms | quartiles | bound ms | library | of library |"
     yield "|---|---|---|---|---|---|---|---|"
     for case in cases(size):

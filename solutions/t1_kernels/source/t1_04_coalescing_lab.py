@@ -318,6 +318,7 @@ if check("dot_rows", dot_rows).status == "pass":
         "a warp a row": 8 * per_32,
         "a warp for four rows": 5 * per_32,
     }
+    print("counted:")
     for name, sectors in {**rungs, "yours": yours}.items():
         print(f"{name:20}  {sectors:8,} sectors   score {100 * least / sectors:.0f}")
 

@@ -427,6 +427,7 @@ if check("max_where", max_where).status == "pass":
         "our solution": 4_876,
         "yours": slots,
     }
+    print("counted:")
     for version, needed in ladder.items():
         print(f"{needed:6,} issue slots, score {100 * 4_876 / needed:4.0f}   {version}")
 

@@ -426,6 +426,7 @@ if check("balances", balances).status == "pass":
     report = profile(balances[blocks, 1024], np.zeros_like(a), a, b, *scratch, n)
     least = 3 * n / 8  # load a and b, store out
     yours = report.loads.sectors + report.stores.sectors
+    print("counted for yours, reckoned from the arrays gone over for the others:")
     print(
         f"yours                                         {least / yours:4.0%} of {yours:,} sectors"
     )

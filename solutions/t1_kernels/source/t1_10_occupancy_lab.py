@@ -399,7 +399,8 @@ if check("best_launch", best_launch).status == "pass":
         blocks = min(four_limits(*sm, threads, registers, threads * per_thread))
         return blocks * (threads // 32) * loads * 128
 
-    print("bytes in flight on one SM of         A100     H100  RTX 4090")
+    print("modelled: bytes in flight on one SM")
+    print(f"{'':32}     A100     H100  RTX 4090")
     sms = [(64, 32, 164 * 1024), (64, 32, 228 * 1024), (48, 24, 100 * 1024)]
     ladder = {"1,024 threads, one load": (1024, 1), "256 threads, one load": (256, 1),
               "32 threads, most loads": (32, 4), "256 threads, most loads": (256, 4)}  # fmt: skip
