@@ -306,3 +306,14 @@ def test_float16_in_shared_memory_and_loops() -> None:
     out = np.zeros(1, np.float16)
     total[1, 1](out, np.ones(2100, np.float16))
     assert out[0] == 2048
+
+
+def test_without_the_wheel_the_message_says_what_to_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only for half precision, and only where numba-cuda is missing."""
+    from warpwise.simt import refusals
+
+    monkeypatch.setattr(refusals, "find_spec", lambda name: None)
+    assert refusals.without_numba_cuda(["float16", "int64"]).endswith("Use float32.")
+    assert refusals.without_numba_cuda(["float32"]) == ""
+    monkeypatch.setattr(refusals, "find_spec", lambda name: object())
+    assert refusals.without_numba_cuda(["float16"]) == ""

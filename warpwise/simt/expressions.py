@@ -25,7 +25,7 @@ from .frozen import FrozenScope
 from .functions import UnresolvedError
 from .names import parameters_of
 from .program import MISSING, STATIC, Lines, Program, Site, Val, Var, describe
-from .refusals import alternative
+from .refusals import alternative, without_numba_cuda
 from .rounding import narrow
 from .source import Source
 from .symbols import Symbol, as_symbol, is_cuda_module
@@ -506,7 +506,8 @@ class Expressions:
             return typing.resolve(function, kinds_of)
         except NoSignature:
             kinds = " and ".join(describe(t) for t in kinds_of)
-            self.fail(TypingError, node, f"Numba has no {label} for {kinds}")
+            hint = without_numba_cuda(kinds_of)
+            self.fail(TypingError, node, f"Numba has no {label} for {kinds}", hint)
 
     def on_UnaryOp(self, node: ast.UnaryOp) -> Val:
         folded = self.folded(node)

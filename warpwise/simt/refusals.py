@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Iterable
+from importlib.util import find_spec
+from typing import Any, NoReturn
 
 _LINKING = (
     "it links code that was compiled elsewhere, and the simulator runs Python: write the function "
@@ -53,3 +55,14 @@ def refuse(name: str) -> NoReturn:
     if instead:
         raise AttributeError(f"cuda.{name} is not in the simulator: {instead}.")
     raise AttributeError(f"cuda has no {name}: check the spelling.")
+
+
+def without_numba_cuda(kinds: Iterable[Any]) -> str:
+    """What to do about half precision where the numba-cuda wheel is missing; "" where it is not the
+    reason."""
+    if find_spec("numba_cuda") is not None or not {"float16", "bfloat16"} & set(map(str, kinds)):
+        return ""
+    return (
+        "Half precision in kernels comes with the numba-cuda wheel, which this environment lacks "
+        "(there is none for macOS). Use float32."
+    )
