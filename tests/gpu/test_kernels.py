@@ -26,7 +26,7 @@ def test_the_kernels_are_right_where_they_run(case: Case) -> None:
 @pytest.mark.parametrize("case", cases(SIZE), ids=lambda case: case.name)
 def test_gpu_and_simulator_agree(case: Case) -> None:
     """The same kernel in both, to float32's accuracy."""
-    from warpwise.simt.kernel import as_kernel
+    from warpwise.simt.adoption import as_kernel
 
     simulated = np.zeros_like(case.args[0])
     as_kernel(case.kernel)[case.grid, case.block](simulated, *case.args[1:])

@@ -53,10 +53,11 @@ class Recorder:
     def install(self) -> None:
         """Install the simulator in this process and listen to it."""
         from warpwise import simt
-        from warpwise.simt import kernel as kernels
+        from warpwise.simt import decorator
+        from warpwise.simt.kernel import Kernel
 
         simt.install()
-        make, run, configure = kernels._make, kernels.Kernel.run, kernels.Kernel.configure
+        make, run, configure = decorator._make, Kernel.run, Kernel.configure
         recorder = self
 
         def recording_make(fn: Any, device: bool, *rest: Any) -> Any:
@@ -84,8 +85,8 @@ class Recorder:
                 recorder.add(kernel.py_func, error)
                 raise
 
-        replace(kernels, _make=recording_make)
-        replace(kernels.Kernel, run=recording_run, configure=recording_configure)
+        replace(decorator, _make=recording_make)
+        replace(Kernel, run=recording_run, configure=recording_configure)
         _listen_to_expectations(self)
 
     def add(self, fn: Any, error: BaseException | None = None) -> Attempt:

@@ -10,7 +10,7 @@ import pytest
 
 from warpwise.simt import Kernel, SourceError, UnsupportedError
 from warpwise.simt import api as cuda
-from warpwise.simt.kernel import jit
+from warpwise.simt.decorator import jit
 
 
 def test_a_kernel_is_made_from_text_without_running_it(tmp_path: Path) -> None:

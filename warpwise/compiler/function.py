@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..simt.kernel import DeviceFunction, Kernel
+from ..simt.device_functions import DeviceFunction
+from ..simt.kernel import Kernel
 from ..simt.symbols import Symbol, is_cuda_module
 from .errors import CompilerError
 

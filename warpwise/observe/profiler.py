@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..simt.kernel import Kernel, Launch, as_kernel
+from ..simt.adoption import as_kernel
+from ..simt.kernel import Kernel
 from ..simt.launch import Run
+from ..simt.launched import Launch
 from ..simt.program import INSTRUCTIONS, Note
 from .counters import Counters, Place
 from .coverage import Coverage

@@ -2,10 +2,15 @@
 
     frontend   source.py, symbols.py      text, names
     types      typing.py                  Numba's own typing context decides
-    lowering   expressions.py, calls.py, statements.py, program.py
-               structures.py, vectors.py, named.py       records, vector types, enums
+    lowering   statements.py, assignments.py, stores.py    whole functions, what is assigned to
+               branches.py, loops.py, ranges.py, exits.py, joins.py, flow.py    control flow
+               expressions.py, objects.py, arithmetic.py, comparisons.py, conditions.py
+               attributes.py, subscripts.py, calls.py      what has a value
+               structures.py, vectors.py, named.py         records, vector types, enums
+               lowering.py, program.py                     the text that comes out
     running    launch.py, memory.py, values.py, records.py, ops.py, runtime.py
-    host       kernel.py, arguments.py, api.py
+    host       decorator.py, kernel.py, launched.py, device_functions.py, declared.py, texts.py
+               adoption.py, arguments.py, failures.py, api.py
                device_array.py, device_memory.py, allocation.py, transfers.py, capacity.py
                device.py, streams.py, reduction.py, ufuncs.py, refusals.py
                native.py, inspection.py      what Numba's own compiler says
@@ -13,6 +18,8 @@
 Nothing here knows an observer: tools listen through `launch.Observer`.
 """
 
+from .adoption import as_kernel, run
+from .device_functions import DeviceFunction
 from .errors import (
     BarrierDivergenceError,
     KernelRaisedError,
@@ -28,7 +35,7 @@ from .errors import (
     UnsupportedError,
 )
 from .install import install, uninstall
-from .kernel import DeviceFunction, Kernel, as_kernel, run
+from .kernel import Kernel
 from .launch import KernelNote, Note, Run
 
 __all__ = [

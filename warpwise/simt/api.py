@@ -33,6 +33,7 @@ from .allocation import (
 )
 from .arguments import In, InOut, Out
 from .capacity import MemoryInfo
+from .decorator import jit
 from .device import (
     Context,
     Device,
@@ -53,7 +54,6 @@ from .device import (
     synchronize,
 )
 from .device_array import DeviceNDArray
-from .kernel import jit
 from .native import (
     compile,
     compile_all,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from numba.core import types
 
-from . import typing
+from . import stores, subscripts, typing
 from .errors import TypingError, UnsupportedError
 from .program import Val, describe
 from .typing import STATIC, ArrayType, TupleType
@@ -81,7 +81,7 @@ def _transpose(fl: Expressions, node: ast.Call, array: Val, args: list[Val]) -> 
 def _fill(fl: Expressions, node: ast.Call, array: Val, args: list[Val]) -> Val:
     if len(args) != 1:
         fl.fail(TypingError, node, f".fill takes one value, got {len(args)}")
-    fl.store_all(array, args[0], node, ast.unparse(node.func.value))  # type: ignore[attr-defined]
+    stores.store_all(fl, array, args[0], node, ast.unparse(node.func.value))  # type: ignore[attr-defined]
     return Val("None", STATIC, None)
 
 
@@ -94,7 +94,7 @@ def _item(fl: Expressions, node: ast.Call, array: Val, args: list[Val]) -> Val:
     label = ast.unparse(node.func.value)  # type: ignore[attr-defined]
     array = fl.held(array)
     fl.emit(f"only_item({array.code}, {fl.mask}, {fl.where(node)})")
-    return fl.element(array, "np.int64(0), " * kind.ndim, label, node)
+    return subscripts.element(fl, array, "np.int64(0), " * kind.ndim, label, node)
 
 
 def _allocates(advice: str) -> Handler:

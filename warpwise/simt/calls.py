@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numba.core import types
 
-from . import iterators, lints, named, ops, overloads, typing
+from . import arithmetic, iterators, lints, named, ops, overloads, typing
 from .array_methods import Method, lower_method
 from .errors import TypingError, UnsupportedError
 from .functions import arguments_of, device_function, lower_device
@@ -270,12 +270,14 @@ def _lower_tuple(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
 
 def _lower_pow(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     _count(fl, node, args, "pow", 2)
-    return fl.binary("Pow", args[0], args[1], node)
+    return arithmetic.binary(fl, "Pow", args[0], args[1], node)
 
 
 def _lower_divmod(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     _count(fl, node, args, "divmod", 2)
-    return fl.tuple_of([fl.binary(name, args[0], args[1], node) for name in ("FloorDiv", "Mod")])
+    return fl.tuple_of(
+        [arithmetic.binary(fl, name, args[0], args[1], node) for name in ("FloorDiv", "Mod")]
+    )
 
 
 def _lower_complex(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
@@ -375,7 +377,7 @@ def _lower_sum(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
         fl.fail(UnsupportedError, node, "sum() takes a tuple in a kernel", "Write the loop.")
     total = args[1] if len(args) == 2 else fl.number(node, 0)
     for item in fl.items(args[0]):
-        total = fl.binary("Add", total, item, node)
+        total = arithmetic.binary(fl, "Add", total, item, node)
     return total
 
 

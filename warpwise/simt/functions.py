@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from . import typing
+from . import objects, typing
 from .closures import Closure
 from .errors import TypingError, UnsupportedError
 from .frozen import FrozenScope
@@ -29,7 +29,8 @@ class UnresolvedError(Exception):
 
 def device_function(called: Any) -> Any:
     """What a kernel may call as a device function; None for anything else."""
-    from .kernel import DeviceFunction, device_function_of
+    from .adoption import device_function_of
+    from .device_functions import DeviceFunction
 
     if isinstance(called, (DeviceFunction, Closure)):
         return called
@@ -123,7 +124,7 @@ def _bound(
     if isinstance(device, Closure):
         defaults = device.default_values
     else:
-        defaults = {p: fl.of_object(node, value) for p, value in device.defaults().items()
+        defaults = {p: objects.of_object(fl, node, value) for p, value in device.defaults().items()
                     if p not in by_name}  # fmt: skip
     by_name = {**defaults, **by_name}
     too_many = len(args) > len(parameters) and tree.args.vararg is None

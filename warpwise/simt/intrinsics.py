@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba.core import types
 
-from . import literals, typed, typing, vectors
+from . import literals, stores, typed, typing, vectors
 from .errors import LaunchError, TypingError, UnsupportedError
 from .program import Val, describe
 from .refusals import alternative
@@ -431,7 +431,7 @@ def _atomic_target(
         fl.fail(TypingError, node, f"cuda.atomic.{name} takes an array first, not "
                 f"{describe(array.type)}")  # fmt: skip
     if array.type.readonly:
-        fl.fail(TypingError, node, *fl.why_readonly(label))
+        fl.fail(TypingError, node, *stores.why_readonly(fl, label))
     if array.type.dtype not in allowed:
         listed = ", ".join(sorted(str(t) for t in allowed))
         fl.fail(TypingError, node, f"cuda.atomic.{name} works on {listed}; {label} holds "

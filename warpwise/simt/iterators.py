@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba.core import types
 
-from . import typing
+from . import arithmetic, bounds, subscripts, typing
 from .errors import TypingError, UnsupportedError
 from .names import target_names
 from .program import Val, describe
@@ -74,7 +74,7 @@ def _array(fl: Expressions, array: Val) -> Items:
             out = fl.temporary("view")
             fl.emit(f"{out} = row(rt, {array.code}, ({k.code}, ), {fl.mask}, {site})")
             return Val(out, ArrayType(kind.dtype, kind.ndim - 1, kind.readonly, kind.space))
-        return fl.element(array, f"{k.code}, ", _label(node), node)
+        return subscripts.element(fl, array, f"{k.code}, ", _label(node), node)
 
     return Items(Val(f"np.int64({array.code}.shape[0])", types.int64), item)
 
@@ -130,7 +130,7 @@ def _enumerate(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     start = _kept(fl, fl.cast(args[1], types.int64, node)) if len(args) == 2 else None
 
     def item(fl: Expressions, node: ast.AST, k: Val) -> Val:
-        number = fl.binary("Add", k, start, node) if start else k
+        number = arithmetic.binary(fl, "Add", k, start, node) if start else k
         return fl.tuple_of([number, inner.item(fl, node, k)])
 
     return static(Items(inner.length, item))
@@ -156,7 +156,7 @@ def _iter(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
 
 
 def _range(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
-    start, stop, step = (_kept(fl, bound) for bound in fl.range_of(node, args))
+    start, stop, step = (_kept(fl, bound) for bound in bounds.of_range(fl, node, args))
     kind = start.type
     codes = f"{start.code}, {stop.code}, {step.code}, {fl.mask}, {fl.where(node)}"
     length = _kept(fl, Val(f"range_length({codes})", types.int64))
@@ -235,7 +235,7 @@ def _nditer(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
 
 def element(fl: Expressions, node: ast.AST, array: Val, index: list[Val]) -> Val:
     """array[index]"""
-    return fl.element(array, "".join(f"{i.code}, " for i in index), _label(node), node)
+    return subscripts.element(fl, array, "".join(f"{i.code}, " for i in index), _label(node), node)
 
 
 @dataclass(frozen=True, eq=False)

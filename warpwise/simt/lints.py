@@ -150,7 +150,7 @@ def _cause(fl: Expressions, wide: Val, short: Type, written: ast.AST | None) -> 
             name = ast.unparse(source)
             instead = f"{text} = {narrow}({name})"
             return f"{text} is {wide.type}: line {line} sets it to {name}. Write {instead}."
-        if text in fl.parameter_names and wide.type == types.float64 and not wide.known:
+        if text in fl.parameters and wide.type == types.float64 and not wide.known:
             return (
                 f"the argument {text} is {wide.type}. Pass np.{narrow}({text}), or write "
                 f"{narrow}({text})."

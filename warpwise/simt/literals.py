@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from . import arithmetic
+
 if TYPE_CHECKING:
     from .expressions import Expressions
 
@@ -20,7 +22,7 @@ COMPUTED = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare, ast.BoolOp)
 
 def computed_part(fl: Expressions, expression: ast.expr) -> ast.expr | None:
     """The first part that is computed in the kernel; None when all of it is literal."""
-    if fl.folded(expression) is not None:
+    if arithmetic.of_literals(fl, expression) is not None:
         return None
     if isinstance(expression, COMPUTED):
         return expression

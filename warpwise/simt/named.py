@@ -15,7 +15,7 @@ import numpy as np
 from numba.core import types
 from numba.core.types import containers
 
-from . import typing
+from . import comparisons, typing
 from .errors import TypingError
 from .program import Val, describe
 from .typing import NamedTupleType, NoSignature, TupleType, Type
@@ -98,7 +98,7 @@ def identical(fl: Expressions, left: Val, right: Val, node: ast.AST, negated: bo
     """`is` between members."""
     if left.type != right.type:
         return fl.known(np.bool_(negated), types.boolean)
-    return fl.compare("NotEq" if negated else "Eq", left, right, node)
+    return comparisons.compare(fl, "NotEq" if negated else "Eq", left, right, node)
 
 
 # -- namedtuples ------------------------------------------------------------------

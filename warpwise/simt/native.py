@@ -52,7 +52,8 @@ def compiler() -> Iterator[Any]:
 def native(value: Any) -> Any:
     """Numba's own object for one of the simulator's: kernel, device function, cuda.<name>."""
     from . import api
-    from .kernel import DeviceFunction, Kernel
+    from .device_functions import DeviceFunction
+    from .kernel import Kernel
 
     if isinstance(value, (Kernel, DeviceFunction)):
         return _native_device(value)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import ops, typing
+from . import arithmetic, comparisons, ops, typing
 from .errors import TypingError, UnsupportedError
 from .program import Val, describe
 
@@ -34,7 +34,7 @@ def _expect(fl: Expressions, node: ast.Call, args: list[Val], name: str, count: 
 def _binary(name: str) -> Handler:
     def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
         _expect(fl, node, args, f"operator.{name}", 2)
-        return fl.binary(name, args[0], args[1], node)
+        return arithmetic.binary(fl, name, args[0], args[1], node)
 
     return lower
 
@@ -45,13 +45,13 @@ def _divide_in_place(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     if all(typing.is_integer(t) for t in kinds):
         fl.fail(UnsupportedError, node, "operator.itruediv of integers has an integer type in "
                 "Numba", "Write operator.truediv(a, b), or a // b.")  # fmt: skip
-    return fl.binary("Div", args[0], args[1], node)
+    return arithmetic.binary(fl, "Div", args[0], args[1], node)
 
 
 def _compare(name: str) -> Handler:
     def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
         _expect(fl, node, args, f"operator.{name}", 2)
-        return fl.compare(name, args[0], args[1], node)
+        return comparisons.compare(fl, name, args[0], args[1], node)
 
     return lower
 
@@ -59,7 +59,7 @@ def _compare(name: str) -> Handler:
 def _unary(name: str) -> Handler:
     def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
         _expect(fl, node, args, f"operator.{name}", 1)
-        return fl.unary(name, args[0], node)
+        return arithmetic.unary(fl, name, args[0], node)
 
     return lower
 

@@ -148,7 +148,7 @@ def _called(
 
 def _device(fl: Expressions, node: ast.AST, made: Any, key: Any) -> Any:
     """A device function of an implementation."""
-    from .kernel import DeviceFunction
+    from .device_functions import DeviceFunction
     from .source import LiveScope, source_of
 
     if not hasattr(made, "__code__"):

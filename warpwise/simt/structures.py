@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba.core import types
 
-from . import typing
+from . import arithmetic, stores, typing
 from .errors import TypingError, UnsupportedError
 from .program import Note, Val, describe
 from .records import BYTE, Tail
@@ -55,7 +55,7 @@ def _leaves_of(kind: Type, at: int, name: str) -> Iterator[Leaf]:
 def field_name(fl: Expressions, node: ast.expr) -> Any:
     """The string or integer of a constant subscript, else None."""
     if isinstance(node, ast.UnaryOp):
-        folded = fl.folded(node)
+        folded = arithmetic.of_literals(fl, node)
         return int(folded.const) if folded is not None and folded.known else None
     if isinstance(node, (ast.Constant, ast.Name)):
         value = fl.expression(node)
@@ -214,7 +214,7 @@ def write(fl: Expressions, record: Val, name: Any, value: Val, node: ast.AST) ->
 
 def _writable(fl: Expressions, kind: RecordType, node: ast.AST) -> None:
     if kind.readonly:
-        fl.fail(TypingError, node, *fl.why_readonly(kind.origin.partition(".")[0]))
+        fl.fail(TypingError, node, *stores.why_readonly(fl, kind.origin.partition(".")[0]))
 
 
 def _copy_array(
