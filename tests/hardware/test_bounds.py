@@ -205,3 +205,13 @@ def test_an_idle_device_has_no_makespan() -> None:
     """Nothing to do takes no time."""
     assert timeline([]).makespan_ms == 0
     assert device("A100").name == "A100 80GB"
+
+
+def test_a_fused_multiply_add_takes_one_issue_slot_at_best() -> None:
+    """4 schedulers start 128 FMA lanes a clock: arithmetic at the fp32 peak is not impossible."""
+    gpu = device("RTX 4090")
+    flops = 1e12
+    work = Work({"fp32": flops}, 1e6, 1e6, 1e6 / 32, issues=flops / 32, blocks=10_000)
+    roofs = {roof.name: roof for roof in bound(work, gpu).roofs}
+    assert roofs["issue"].low_ms == pytest.approx(roofs["fp32"].low_ms, rel=0.01)
+    assert roofs["issue"].high_ms == pytest.approx(2 * roofs["issue"].low_ms)

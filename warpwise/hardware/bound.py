@@ -25,6 +25,10 @@ SECTORS_A_CLOCK = 4
 #: Warp instructions one SM issues a clock: four schedulers.  Source: CUDA Programming Guide.
 ISSUES_A_CLOCK = 4
 
+#: Operations of the source that one instruction does at best: FFMA, IMAD and LEA multiply or shift
+#: and add, LOP3 combines three values.  Source: CUDA Binary Utilities, instruction set reference.
+FUSED = 2
+
 #: Share of the DRAM's rated bandwidth that streaming kernels reach, at most as seen.
 #: Source: Best Practices Guide, V100: about 790 of 900 GB/s.
 DRAM_SHARE = 0.88
@@ -39,7 +43,7 @@ class Work:
     unique_bytes_block  each sector once per block: what a perfect L1 asks of L2
     sectors             32-byte sectors of all requests: what L1 asks of L2 without any hit
     shared_wavefronts   passes of shared memory, bank conflicts included
-    issues              warp instructions
+    issues              operations of the source, each once for a warp: an FMA is two
     blocks              of the grid
     """
 
@@ -111,7 +115,9 @@ def bound(work: Work, where: str | Device, fits: Occupancy | None = None) -> Bou
             continue
         name = kind if kind in gpu.peaks else "fp32"
         ms = flops / (gpu.peak(name) * 1e9) * gpu.sms.value / sms
-        roofs.append(Roof(name, ms, ms, f"{_big(flops)} operations at {gpu.peak(name):g} TFLOP/s"))
+        roofs.append(
+            Roof(name, ms, ms, f"{_count(flops)} operations at {gpu.peak(name):g} TFLOP/s")
+        )
     roofs.append(Roof(
         "DRAM", _ms(work.unique_bytes, gpu.dram_gbs.value),
         _ms(moved, gpu.dram_gbs.value * DRAM_SHARE),
@@ -127,12 +133,15 @@ def bound(work: Work, where: str | Device, fits: Occupancy | None = None) -> Bou
     passes = work.sectors / SECTORS_A_CLOCK + work.shared_wavefronts
     roofs.append(Roof(
         "load/store", passes / clocks_a_ms, passes / clocks_a_ms,
-        f"{_big(work.sectors)} sectors at {SECTORS_A_CLOCK} a clock and "
-        f"{_big(work.shared_wavefronts)} shared wavefronts on {sms:g} SMs",
+        f"{_count(work.sectors)} sectors at {SECTORS_A_CLOCK} a clock and "
+        f"{_count(work.shared_wavefronts)} shared wavefronts on {sms:g} SMs",
     ))  # fmt: skip
     if work.issues:
         ms = work.issues / ISSUES_A_CLOCK / clocks_a_ms
-        roofs.append(Roof("issue", ms, ms, f"{_big(work.issues)} warp instructions"))
+        roofs.append(Roof(
+            "issue", ms / FUSED, ms,
+            f"{_count(work.issues)} warp instructions, or half as many where pairs fuse",
+        ))  # fmt: skip
     tail = fits.tail_efficiency(work.blocks, int(gpu.sms.value)) if fits and fits.fits else 1.0
     low = max(roof.low_ms for roof in roofs) + LAUNCH_US[0] / 1000
     high = sum(roof.high_ms for roof in roofs) / max(tail, 1e-9) + LAUNCH_US[1] / 1000
@@ -160,3 +169,7 @@ def _big(number: float) -> str:
         if number >= size:
             return f"{number / size:.3g} {letter}"
     return f"{number:.3g} "
+
+
+def _count(number: float) -> str:
+    return _big(number).rstrip()

@@ -489,7 +489,8 @@ compare(ladder, device="A100")
 r"""
 The **sectors**, pieces of 32 bytes: every version reads each number once. The rest are the partial sums.
 So all of them move the same bytes, and only the work around it differs.
-Versions 1 and 3 are bound by the issue of instructions, version 2 by its turns at the banks. From version 4 on it is DRAM, the GPU's memory: a sum cannot be faster than reading its input.
+Versions 1 and 2 are bound by load/store, here their accesses to shared memory: version 1 has many of them, version 2 waits for its turns at the banks.
+From version 3 on it is DRAM, the GPU's memory: a sum cannot be faster than reading its input.
 
 Nsight Compute counts the same things on a GPU, under names of its own:
 
