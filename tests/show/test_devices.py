@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from warpwise.hardware import Op, timeline
-from warpwise.show import show_occupancy, show_roofline, show_sass, show_timeline
+from warpwise.show import (
+    show_occupancy,
+    show_roofline,
+    show_sass,
+    show_timeline,
+    turn_roofline,
+)
 from warpwise.show.dial import Dial, Dialled
 
 PNG = b"\x89PNG"
@@ -23,7 +29,7 @@ def test_the_roofline_says_what_binds_each_point() -> None:
     """Left of the ridge memory, right of it arithmetic; the text stands beside the picture."""
     got = show_roofline("A100", {"saxpy": (1 / 6, None), "gemm": (90, 15.0)})
     assert "the ridge is at 9.75" in str(got)
-    assert "saxpy: 0.167 operations a byte, bound by DRAM" in str(got)
+    assert "saxpy: 0.167 operations a byte, at most 0.333 TFLOP/s, bound by DRAM" in str(got)
     assert "gemm: 90 operations a byte, 15 TFLOP/s, bound by fp32" in str(got)
     bundle = got._repr_mimebundle_()
     assert png(bundle).startswith(PNG) and "(modelled)" in bundle["text/plain"]
@@ -40,6 +46,25 @@ def test_a_format_the_device_lacks_is_refused_at_once() -> None:
     """Not when the picture is drawn."""
     with pytest.raises(ValueError, match="A100 80GB has no fp8 peak"):
         show_roofline("A100", {}, kind="fp8")
+
+
+def test_bytes_of_another_memory_have_another_ridge() -> None:
+    """The A100's L2 moves 7,219 GB/s: 19.5 TFLOP/s need 2.7 operations for each of its bytes."""
+    got = show_roofline("A100", {"8 x 8": (2.0, None), "16 x 16": (4.0, None)}, level="L2")
+    assert "the ridge of L2 is at 2.7 operations a byte" in str(got)
+    assert "8 x 8: 2 operations a byte, at most 14.4 TFLOP/s, bound by L2" in str(got)
+    assert "16 x 16: 4 operations a byte, at most 19.5 TFLOP/s, bound by fp32" in str(got)
+    assert png(got._repr_mimebundle_()).startswith(PNG)
+    with pytest.raises(ValueError, match="T4 has no roof 'L2'"):
+        show_roofline("T4", {}, level="L2")
+
+
+def test_the_same_kernel_stands_under_other_roofs() -> None:
+    """4 float64 operations a byte: memory binds on an A100, arithmetic on an RTX 4090."""
+    turned = turn_roofline({"poly": (4.0, None)}, ("A100 40GB", "RTX 4090"))
+    assert "A100 40GB, fp32" in repr(turned)
+    assert "bound by DRAM" in turned.at(format="fp64")["text/plain"]
+    assert "bound by fp64" in turned.at(device="RTX 4090", format="fp64")["text/plain"]
 
 
 def test_the_occupancy_explorer_turns() -> None:

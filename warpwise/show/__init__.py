@@ -10,7 +10,7 @@ from .machine_code import show_sass
 from .occupancy import show_occupancy
 from .picture import Picture, show_threads
 from .queues import LaneQueues, show_queues
-from .roofline import show_roofline
+from .roofline import show_roofline, turn_roofline
 from .rounds import Rounds, show_rounds
 from .sectors import Sectors, show_sectors
 from .steps import Steps, show_steps
@@ -21,5 +21,5 @@ __all__ = [
     "BankMap", "Flow", "LaneQueues", "Lanes", "Picture", "Rounds", "Sectors", "Steps", "Table",
     "show_banks", "show_flow", "show_lanes", "show_occupancy", "show_queues", "show_roofline",
     "show_rounds", "show_sass", "show_sectors", "show_steps", "show_threads", "show_timeline",
-    "table",
+    "table", "turn_roofline",
 ]  # fmt: skip

@@ -1,35 +1,46 @@
-"""The roofline of a device with kernels as points."""
+"""The roofline of a device with kernels as points, and dials for the device and the number format.
+
+Glossary
+    level  the memory whose bytes are counted: DRAM, L2 or shared memory
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..hardware import Device, bound_by, ceilings, device, ridge
+from ..hardware import Device, attainable, bound_by, ceilings, device, ridge
+from .dial import Bundle, Dial, Dialled
 from .plot import COLOURS, GREY, MARKERS, axes, bundle
+
+Points = Mapping[str, tuple[float, float | None]]
 
 
 class Roofline:
-    """points: name -> (operations a byte, TFLOP/s or None).  Without a rate a point stands on the
-    roof, hollow: the most it could reach."""
+    """points: name -> (operations a byte of `level`, TFLOP/s or None).  Without a rate a point
+    stands on the roof, hollow: the most it could reach."""
 
-    def __init__(
-        self, where: str | Device, points: Mapping[str, tuple[float, float | None]], kind: str
-    ) -> None:
+    def __init__(self, where: str | Device, points: Points, kind: str, level: str = "DRAM") -> None:
         self.device = device(where)
         self.points = dict(points)
-        self.kind = kind
+        self.kind, self.level = kind, level
         self.device.peak(kind)  # refuse an unknown format now
+        ridge(self.device, kind, level)  # and an unknown level
 
     def __str__(self) -> str:
-        turn = ridge(self.device, self.kind)
-        rows = [f"roofline of {self.device.name}, {self.kind}: the ridge is at {turn:.3g} "
+        turn = ridge(self.device, self.kind, self.level)
+        where = "" if self.level == "DRAM" else f" of {self.level}"
+        rows = [f"roofline of {self.device.name}, {self.kind}: the ridge{where} is at {turn:.3g} "
                 "operations a byte"]  # fmt: skip
         for name, (intensity, rate) in self.points.items():
-            said = f", {rate:.3g} TFLOP/s" if rate is not None else ""
+            if rate is None:
+                most = attainable(self.device, intensity, self.kind, self.level)
+                said = f", at most {most:.3g} TFLOP/s"
+            else:
+                said = f", {rate:.3g} TFLOP/s"
             rows.append(
                 f"  {name}: {intensity:.3g} operations a byte{said}, "
-                f"bound by {bound_by(self.device, intensity, self.kind)}"
+                f"bound by {bound_by(self.device, intensity, self.kind, self.level)}"
             )
         return "\n".join([*rows, "  (modelled)"])
 
@@ -46,7 +57,7 @@ class Roofline:
         top = max(roof.value for roof in flat)
         intensities = [i for i, _ in self.points.values() if 0 < i < float("inf")]
         left = min([0.05, *(i / 3 for i in intensities)])
-        right = max([4 * ridge(self.device, self.kind), *(3 * i for i in intensities)])
+        right = max([4 * ridge(self.device, self.kind, self.level), *(3 * i for i in intensities)])
         for roof in flat:
             style = "-" if roof.name == self.kind else ":"
             ax.plot([left, right], [roof.value] * 2, style, color=GREY, lw=1.2)
@@ -57,32 +68,48 @@ class Roofline:
                 continue
             slope = roofs[name].value / 1000
             end = min(right, top / slope)
-            ax.plot([left, end], [left * slope, end * slope], "-" if name == "DRAM" else ":",
+            ax.plot([left, end], [left * slope, end * slope], "-" if name == self.level else ":",
                     color=GREY, lw=1.2)  # fmt: skip
             ax.text(left * 1.1, left * slope * 1.25, f"{name} {roofs[name].value:,.0f} GB/s",
                     color=GREY, fontsize=8, rotation=34, rotation_mode="anchor")  # fmt: skip
         for number, (name, (intensity, rate)) in enumerate(self.points.items()):
             colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
             at = min(max(intensity, left), right)
-            roof_here = min(self.device.peak(self.kind), at * roofs["DRAM"].value / 1000)
+            roof_here = attainable(self.device, at, self.kind, self.level)
             ax.plot(at, roof_here if rate is None else rate, marker, color=colour, ms=9,
                     mfc="none" if rate is None else colour, mew=2)  # fmt: skip
             ax.annotate(name, (at, roof_here if rate is None else rate), color=colour,
                         xytext=(9, -14), textcoords="offset points", fontsize=9)  # fmt: skip
-        ax.set(xscale="log", yscale="log", xlabel="operations a byte of DRAM traffic",
+        ax.set(xscale="log", yscale="log", xlabel=f"operations a byte of {self.level} traffic",
                ylabel="TFLOP/s", title=f"{self.device.name} (modelled)")  # fmt: skip
         return figure
 
 
 def show_roofline(
-    where: str | Device = "A100",
-    points: Mapping[str, tuple[float, float | None]] | None = None,
-    kind: str = "fp32",
-) -> Roofline:
+    where: str | Device = "A100", points: Points | None = None, kind: str = "fp32",
+    level: str = "DRAM",
+) -> Roofline:  # fmt: skip
     """The roofline of a device, with kernels as points.
 
     points  name -> (operations a byte, measured TFLOP/s or None); the ladder of compare() gives
             them: `{name: (row.intensity, None) for name, row in ladder.rows}`
     kind    the peak that counts: fp64, fp32, tf32, fp16, fp8, fp4
+    level   the memory whose bytes are counted: DRAM, L2, shared memory
+
+    ValueError for a format or a level that the device has no figure for.
     """
-    return Roofline(where, points or {}, kind)
+    return Roofline(where, points or {}, kind, level)
+
+
+def turn_roofline(
+    points: Points, devices: Sequence[str], kinds: Sequence[str] = ("fp64", "fp32")
+) -> Dialled:
+    """The roofline with a dial for the device and one for the number format: the same points under
+    other roofs.  Starts at the first device and the last format."""
+
+    def draw(device: str, format: str) -> Bundle:
+        return show_roofline(device, points, format)._repr_mimebundle_()
+
+    return Dialled(
+        [Dial("device", tuple(devices), devices[0]), Dial("format", tuple(kinds), kinds[-1])], draw
+    )
