@@ -119,7 +119,9 @@ def test_machine_code_stands_under_its_line() -> None:
 
 def test_the_timeline_says_when_each_engine_works() -> None:
     """Copy, compute, copy back on two streams."""
-    ops = [Op(f"{kind}{i}", kind, i, 1.0) for i in range(2) for kind in ("h2d", "kernel", "d2h")]
+    ops = [
+        Op(f"{kind}{i}", kind, i + 1, 1.0) for i in range(2) for kind in ("h2d", "kernel", "d2h")
+    ]
     shown = show_timeline(timeline(ops, launch_us=0))
     assert "4 ms in all" in str(shown) and "compute: kernel0 1 to 2, kernel1 2 to 3" in str(shown)
     assert png(shown._repr_mimebundle_()).startswith(PNG)

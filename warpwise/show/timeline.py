@@ -1,4 +1,4 @@
-"""A timeline: engines as rows, operations as bars."""
+"""A timeline: the host and the engines as rows, calls and operations as bars."""
 
 from __future__ import annotations
 
@@ -7,51 +7,68 @@ from typing import Any
 from ..hardware import Timeline
 from .plot import COLOURS, GREY, axes, bundle
 
-_ROWS = ("host", "copy to device", "compute", "copy to host")
+_HOST = "host"
+_ROWS = (_HOST, "copy to device", "compute", "copy to host", "copy")
 _HATCH = ("", "//", "..", "xx", "\\\\", "++")
 
 
 class TimelinePicture:
-    """Bars from start to end, a colour and a hatch a stream."""
+    """Bars from start to end, a colour and a hatch a stream; the host's calls and waits in grey."""
 
     def __init__(self, line: Timeline) -> None:
         self.line = line
+        self.factor, self.unit = (1, "ms") if line.makespan_ms >= 1 else (1000, "us")
 
     def __str__(self) -> str:
-        rows = [f"{self.line.makespan_ms:.4g} ms in all   ({self.line.label})"]
+        total = self.line.makespan_ms * self.factor
+        rows = [f"{total:.4g} {self.unit} in all   ({self.line.label})"]
+        waits = [(start, end) for start, end, waited in self.line.calls if waited]
+        if waits:
+            rows.append(f"  {_HOST} waits: " + ", ".join(self._from_to(*wait) for wait in waits))
         for engine in _ROWS:
             spans = [span for span in self.line.spans if span.engine == engine]
             if spans:
-                said = ", ".join(f"{s.op.name} {s.start_ms:.3g} to {s.end_ms:.3g}" for s in spans)
-                rows.append(f"  {engine}: {said}")
+                said = [f"{s.op.name} {self._from_to(s.start_ms, s.end_ms)}" for s in spans]
+                rows.append(f"  {engine}: {', '.join(said)}")
         return "\n".join(rows)
 
     __repr__ = __str__
+
+    def _from_to(self, start_ms: float, end_ms: float) -> str:
+        return f"{start_ms * self.factor:.3g} to {end_ms * self.factor:.3g}"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return bundle(self.figure(), str(self))
 
     def figure(self) -> Any:
         """The matplotlib figure."""
-        engines = [row for row in _ROWS if any(s.engine == row for s in self.line.spans)]
+        line, factor = self.line, self.factor
+        busy = {span.engine for span in line.spans} | ({_HOST} if line.calls else set())
+        engines = [row for row in _ROWS if row in busy]
         figure, ax = axes(8.0, 0.9 + 0.5 * max(1, len(engines)))
-        total = self.line.makespan_ms or 1.0
-        for span in self.line.spans:
+        total = line.makespan_ms or 1.0
+        for start, end, waited in line.calls:
+            ax.barh(0, (end - start) * factor, left=start * factor, height=0.3 if waited else 0.62,
+                    color="none" if waited else GREY, edgecolor=GREY, linewidth=0.6)  # fmt: skip
+            if waited and end - start > 0.1 * total:
+                ax.text((start + end) / 2 * factor, 0, "waits", ha="center", va="center",
+                        fontsize=8, color=GREY)  # fmt: skip
+        for span in line.spans:
             row, stream = engines.index(span.engine), span.op.stream
-            length = span.end_ms - span.start_ms
-            ax.barh(row, length, left=span.start_ms, height=0.62, edgecolor="white",
+            start, length = span.start_ms * factor, (span.end_ms - span.start_ms) * factor
+            ax.barh(row, length, left=start, height=0.62, edgecolor="white",
                     color=COLOURS[stream % len(COLOURS)], hatch=_HATCH[stream % len(_HATCH)],
                     linewidth=0.6)  # fmt: skip
-            if length > 0.04 * total:
-                ax.text(span.start_ms + length / 2, row, span.op.name, ha="center", va="center",
+            if length > 0.012 * len(span.op.name) * total * factor:
+                ax.text(start + length / 2, row, span.op.name, ha="center", va="center",
                         fontsize=8, color="white", bbox={"boxstyle": "round,pad=0.1", "lw": 0,
                         "facecolor": COLOURS[stream % len(COLOURS)]})  # fmt: skip
         ax.set_yticks(range(len(engines)), engines, color=GREY)
         ax.invert_yaxis()
-        ax.set(xlabel="ms (modelled)", xlim=(0, total * 1.02))
+        ax.set(xlabel=f"{self.unit} ({line.label})", xlim=(0, total * factor * 1.02))
         return figure
 
 
 def show_timeline(line: Timeline) -> TimelinePicture:
-    """The picture of `timeline(...)`: what each engine does when, a colour a stream."""
+    """The picture of `timeline(...)`: what the host and each engine do when, a colour a stream."""
     return TimelinePicture(line)

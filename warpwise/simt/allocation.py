@@ -17,6 +17,7 @@ from . import device_memory
 from .capacity import reserve
 from .device_array import DeviceNDArray, extents
 from .device_memory import address_of
+from .host_log import pin, pin_for_life, tell_copy, unpin
 from .streams import external_stream
 from .transfers import GAPS, core, host_array, is_one_piece
 from .values import Root
@@ -49,6 +50,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> D
     own = np.array(part, order="K", copy=True)  # type: ignore[call-overload]
     root = device_memory.new_root(flat(own))
     view = np.ndarray(value.shape, value.dtype, root.buf, 0, value.strides)
+    tell_copy("h2d", stream, value, view)
     return DeviceNDArray.over(root, view, stream)
 
 
@@ -153,8 +155,10 @@ def _host_array(
 
 
 def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> Any:
-    """A host array; pinning changes only the speed of copies, and there are none here."""
-    return _host_array(shape, dtype, strides, order)
+    """A host array in pinned memory: on a GPU copies of it are fast and do not hold the host."""
+    array = _host_array(shape, dtype, strides, order)
+    pin_for_life(array)
+    return array
 
 
 def mapped_array(
@@ -185,10 +189,13 @@ def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: boo
 
 @contextmanager
 def pinned(*arylist: Any) -> Iterator[None]:
-    """Pins nothing; for programs that ask."""
-    for ary in arylist:
-        host_array(ary, "pinned")
-    yield
+    """The memory of these host arrays is pinned inside the `with` block."""
+    places = [pin(host_array(ary, "pinned")) for ary in arylist]
+    try:
+        yield
+    finally:
+        for where in places:
+            unpin(where)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from . import capacity, device_memory, streams
 from .capacity import MemoryInfo
 from .device_memory import Memory
+from .host_log import WHOLE_DEVICE, tell
 
 #: Attribute -> value.  Source: CUDA C++ Programming Guide, "Technical Specifications per Compute
 #: Capability", column 8.0; the number of multiprocessors is that of the A100.
@@ -141,6 +142,7 @@ class Context:
 
     def synchronize(self) -> None:
         """Wait for the device; it has finished."""
+        tell("sync", WHOLE_DEVICE)
 
     def defer_cleanup(self) -> Any:
         """See cuda.defer_cleanup."""
@@ -220,6 +222,7 @@ def require_context(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 def synchronize() -> None:
     """Wait for the device; launches here have finished when they return."""
+    tell("sync", WHOLE_DEVICE)
 
 
 def close() -> None:

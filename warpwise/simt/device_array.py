@@ -14,6 +14,7 @@ import numpy as np
 
 from . import device_memory
 from .device_memory import Memory, address_of
+from .host_log import place, tell, tell_copy
 from .records import records_of
 from .transfers import GAPS, check_same, host_array, is_one_piece
 from .values import ArrayRef, Root
@@ -162,12 +163,14 @@ class DeviceNDArray:
             raw = np.zeros(count, np.uint8)
             host = np.ndarray(self.shape, self.dtype, raw, 0, self.strides if count else None)
             host[...] = self._view
+            tell_copy("d2h", stream or self.stream, host, self._view)
             return host
         host_array(ary, "copy_to_host")
         if not (ary.flags.c_contiguous or ary.flags.f_contiguous):
             raise ValueError("copy_to_host: " + GAPS.format(what="the host array"))
         check_same("copy_to_host", self, ary, "host")
         ary.reshape(self.shape, order="A")[...] = self._view
+        tell_copy("d2h", stream or self.stream, ary, self._view)
         return ary
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
@@ -188,6 +191,10 @@ class DeviceNDArray:
             check_same("copy_to_device", self, source, "host", strides=False)
         self._view[...] = source.reshape(self.shape)
         self._defined(self._view)
+        if isinstance(ary, DeviceNDArray):
+            tell("d2d", stream or self.stream, reads=(place(source),), writes=(place(self._view),))
+        else:
+            tell_copy("h2d", stream or self.stream, source, self._view)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """What np.asarray(array) gives: a copy on the host."""

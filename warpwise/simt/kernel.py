@@ -107,7 +107,7 @@ class Kernel(Inspectable):
         """The same as kernel[griddim, blockdim, stream, sharedmem]."""
         try:
             check_stream(stream)
-            launch = Launch(self, griddim, blockdim, sharedmem)
+            launch = Launch(self, griddim, blockdim, sharedmem, stream)
             check_bounds(self.options, launch.block[0] * launch.block[1] * launch.block[2])
             return launch
         except LaunchError as error:

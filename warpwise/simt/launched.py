@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from . import host_log
+from .allocation import HostVisibleArray
+from .arguments import ArgumentHint
 from .errors import LaunchError, SimtError
-from .launch import configuration, shared_bytes
+from .launch import Run, configuration, shared_bytes
 
 if TYPE_CHECKING:
     from .kernel import Kernel
@@ -15,8 +20,11 @@ if TYPE_CHECKING:
 class Launch:
     """A kernel with its launch configuration, ready to be called."""
 
-    def __init__(self, kernel: Kernel, grid: Any, block: Any, sharedmem: int = 0) -> None:
+    def __init__(
+        self, kernel: Kernel, grid: Any, block: Any, sharedmem: int = 0, stream: Any = 0
+    ) -> None:
         self.kernel = kernel
+        self.stream = stream
         self.grid, self.block = configuration(grid, block)
         self.sharedmem = shared_bytes(sharedmem)
         #: Functions of (kernel, launch) that are called before each launch.
@@ -30,13 +38,38 @@ class Launch:
             )
         for callback in self.pre_launch_callbacks:
             callback(self.kernel, self)
+        touched = host_log.TouchedPlaces() if host_log.listening() else None
+        watching = (touched,) if touched else ()
         try:
-            run = self.kernel.run(self.grid, self.block, args, sharedmem=self.sharedmem)
+            run = self.kernel.run(self.grid, self.block, args, watching, self.sharedmem)
         except SimtError as error:
             if error.__cause__ is not None:
                 raise
             raise error.with_traceback(None) from None
+        if touched:
+            _tell(self, args, run, touched)
         run.warn()
 
     def __repr__(self) -> str:
         return f"{self.kernel.name}[{self.grid}, {self.block}]"
+
+
+def _tell(launch: Launch, args: Sequence[Any], run: Run, touched: host_log.TouchedPlaces) -> None:
+    """Tell of a launch: a host array goes to the device before it, and comes back after it."""
+    back = []
+    for name, value in zip(launch.kernel.parameters, args, strict=True):
+        hint = value if isinstance(value, ArgumentHint) else None
+        host = value.value if hint else value
+        if not isinstance(host, np.ndarray) or isinstance(host, HostVisibleArray):
+            continue
+        on_device = run.arguments[name].root.buf
+        if hint is None or hint.copied_in:
+            host_log.tell_copy("h2d", launch.stream, host, on_device)
+        if hint is None or hint.copied_back:
+            back.append((host, on_device))
+    host_log.tell(
+        "kernel", launch.stream, name=launch.kernel.name, reads=touched.reads,
+        writes=touched.writes,
+    )  # fmt: skip
+    for host, on_device in back:
+        host_log.tell_copy("d2h", launch.stream, host, on_device)

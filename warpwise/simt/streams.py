@@ -14,9 +14,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from .errors import LaunchError
+from .host_log import tell
 
 LEGACY, PER_THREAD = 1, 2  # the handles that CUDA gives its two default streams
 _handles = itertools.count(0x1000)
+_events = itertools.count()
 
 
 class Stream:
@@ -28,6 +30,7 @@ class Stream:
 
     def synchronize(self) -> None:
         """Wait for the work in the stream; it is done already."""
+        tell("sync", self)
 
     @contextmanager
     def auto_synchronize(self) -> Iterator[Stream]:
@@ -106,16 +109,20 @@ class Event:
     def __init__(self, timing: bool = True) -> None:
         self.timing = timing
         self.recorded = False
+        self.number = next(_events)
 
     def record(self, stream: Any = 0) -> None:
         """Mark the point that the stream has reached."""
         self.recorded = True
+        tell("record", stream, event=self.number)
 
     def synchronize(self) -> None:
         """Wait until the point is reached; it is."""
+        tell("sync", event=self.number)
 
     def wait(self, stream: Any = 0) -> None:
         """Make a stream wait for the point; it is reached."""
+        tell("wait", stream, event=self.number)
 
     def query(self) -> bool:
         """Whether the point is reached."""
