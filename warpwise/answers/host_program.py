@@ -17,8 +17,8 @@ import numpy as np
 
 from ..hardware import Op
 from ..simt import api, host_log
-from ..simt.host_log import HostCall
 from ..simt.adoption import as_kernel
+from ..simt.host_log import HostCall
 from ..simt.streams import LEGACY
 
 Named = list[tuple[str, int, int]]  # name, address, end
