@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
-    "backend", "check", "compare", "cuda", "explain", "profile", "sanitize", "show_threads",
+    "backend", "check", "compare", "cuda", "explain", "profile", "run_ranks", "sanitize",
+    "show_threads",
 ]  # fmt: skip
 
 
@@ -31,6 +32,10 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return getattr(import_module("warpwise.answers"), name)
+    if name == "run_ranks":
+        from .ranks import run_ranks
+
+        return run_ranks
     if name in ("profile", "sanitize"):
         from . import observe
 

@@ -1,0 +1,359 @@
+"""The ranks of one `run_ranks`, seen from the process that called it.
+
+The calling thread does everything: asks for the processes, reads what they print and answer,
+keeps the deadline.  However it leaves - with answers, an error, an interrupt - closing the
+world's socket ends every rank.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from . import crash, output, pickling, wire, zygote
+from .outcome import Failure, Outcome, died, unpickled
+
+MOST = 128  # ranks: each needs two open files here
+GRACE = 1.0  # seconds that the others get after a first failure to end or to show where they wait
+LOOK = 0.1  # seconds between two looks at ranks that may wait for ever
+ANSWER = 0.4  # seconds to answer a question; after that a signal asks
+CLOSE = 10.0  # seconds for the kernel to end processes that were killed
+# What gloo and nccl say when the other end of a connection is gone.
+LOST_PEER = (
+    "Connection closed by peer", "Connection reset by peer", "Connection refused", "Broken pipe",
+    "Socket closed", "failed to pass monitoredBarrier", "remote process exited",
+)  # fmt: skip
+
+
+class RankEnd:
+    """What this process has of one rank."""
+
+    def __init__(self, rank: int, control: socket.socket, printed: int) -> None:
+        self.rank = rank
+        self.control = control
+        self.printed = printed  # the reading end of its output
+        self.inbox = wire.Inbox(control)
+        self.text = output.Transcript()
+        self.shown = 0  # bytes of a live echo
+        self.thread = 0  # identity of its main thread
+        self.answer: tuple[dict[str, Any], bytes] | None = None
+        self.snapshot: dict[str, Any] | None = None
+        self.asked = False
+        self.exit_code: int | None = None
+        self.exit_time = 0.0
+        control.setblocking(False)
+        os.set_blocking(printed, False)
+
+    @property
+    def ended(self) -> bool:
+        return self.answer is not None or self.exit_code is not None
+
+    @property
+    def failed(self) -> bool:
+        if self.answer is not None:
+            return self.answer[0]["kind"] == "error"
+        return self.exit_code is not None
+
+    def ask(self) -> None:
+        """Ask where it is; the answer becomes `snapshot`."""
+        self.asked = True
+        with contextlib.suppress(OSError):
+            wire.send(self.control, {"kind": "snapshot"})
+
+    def listen(self) -> None:
+        """Take its messages."""
+        for message, block in self.inbox.read():
+            if message["kind"] == "start":
+                self.thread = message["thread"]
+            else:
+                self.snapshot = message["snapshot"]
+                self.asked = False
+            if message["kind"] in ("value", "error"):
+                self.answer = message, block
+
+    def read(self, most: int = 16) -> bytes:
+        """Take what it has printed, up to `most` pieces."""
+        pieces = []
+        with contextlib.suppress(BlockingIOError):
+            for _ in range(most):
+                piece = os.read(self.printed, 1 << 16)
+                if not piece:
+                    break
+                self.text.add(piece)
+                pieces.append(piece)
+        return b"".join(pieces)
+
+    def close(self) -> None:
+        self.control.close()
+        os.close(self.printed)
+
+
+class World:
+    """A context: ranks start on the way in and are gone on the way out."""
+
+    def __init__(self, payload: bytes, size: int, backend: str | None, live: bool) -> None:
+        self.live = live
+        self.ranks: list[RankEnd] = []
+        self.selector = selectors.DefaultSelector()
+        self.server = zygote.start()
+        self.folder = tempfile.mkdtemp(dir=self.server.wait())
+        self.sock: socket.socket | None = None
+        self.start = time.monotonic()
+        facts = {
+            "size": size,
+            "backend": backend,
+            "folder": self.folder,
+            "cwd": working_folder(),
+            "path": sys.path,
+            "environment": dict(os.environ),
+        }
+        try:
+            with pickling.nameless_file(payload) as file:
+                self.sock = self.server.open(facts, file)
+            self.inbox = wire.Inbox(self.sock)
+            for rank in range(size):
+                self.fork(rank)
+            self.sock.setblocking(False)
+            self.selector.register(self.sock, selectors.EVENT_READ)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> World:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def fork(self, rank: int) -> None:
+        """Ask for one rank."""
+        assert self.sock is not None
+        control, its_control = socket.socketpair()
+        printed, its_printed = os.pipe()
+        end = RankEnd(rank, control, printed)
+        self.ranks.append(end)
+        try:
+            files = [its_control.fileno(), its_printed]
+            wire.send_with_files(self.sock, {"kind": "fork", "rank": rank}, files)
+        finally:
+            its_control.close()
+            os.close(its_printed)
+        self.selector.register(control, selectors.EVENT_READ, end.listen)
+        self.selector.register(printed, selectors.EVENT_READ, end)
+
+    def attend(self, seconds: float) -> None:
+        """Take what comes, for at most that long or until something came."""
+        exits = False
+        for key, _ in self.selector.select(max(0.0, seconds)):
+            if key.fileobj is self.sock:
+                exits = True
+            elif isinstance(key.data, RankEnd):
+                self.read(key.data)
+            else:
+                key.data()
+        if exits:  # last: what a rank said is older than its end
+            self.take_exits()
+        for end in self.ranks:
+            if end.inbox.closed and end.control in self.selector.get_map():
+                self.selector.unregister(end.control)
+
+    def read(self, end: RankEnd) -> None:
+        data = end.read()
+        if not data:
+            self.selector.unregister(end.printed)
+        elif self.live:
+            self.show(end.rank, data)
+
+    def show(self, rank: int, data: bytes) -> None:
+        for line in output.lines_of(data.decode(errors="replace")):
+            print(f"[rank {rank}] {line}", flush=True)
+
+    def take_exits(self) -> None:
+        """Ranks whose process has ended."""
+        for message, _ in self.inbox.read():
+            end = self.ranks[message["rank"]]
+            if message["kind"] == "refused":
+                raise RuntimeError(
+                    f"rank {end.rank} of {len(self.ranks)} could not be started: "
+                    f"{message['message']}. Ask for fewer ranks, or close other programs."
+                )
+            while not (end.inbox.closed or end.inbox.empty):
+                end.listen()
+            end.exit_code = message["code"]
+            end.exit_time = time.monotonic()
+        if self.inbox.closed:
+            raise RuntimeError(
+                "the process that forks ranks has ended, and the ranks with it. Run again: "
+                "a new one is started. If this repeats, the machine may be out of memory."
+            )
+
+    def watch(self, timeout: float) -> bool:
+        """Until all have ended, a failure has settled, or the time is over; whether in time."""
+        limit, failed, look = self.start + timeout, False, 0.0
+        seen: list[Any] = []
+        while not all(end.ended for end in self.ranks):
+            now = time.monotonic()
+            if now >= limit:
+                self.look_at_all()
+                return failed
+            if not failed and any(end.failed for end in self.ranks):
+                failed, limit = True, min(limit, now + GRACE)
+            if failed and now >= look:
+                last, seen = seen, [self.waiting(end) for end in self.ranks if not end.ended]
+                if last == seen and all(seen):
+                    return True
+                look = now + LOOK
+                for end in self.ranks:
+                    if not end.ended and not end.asked:
+                        end.ask()
+            self.attend(min(limit, look or limit) - now)
+        return True
+
+    def waiting(self, end: RankEnd) -> Any:
+        """Which operation a rank waits in, as far as it has said; None when in none."""
+        found = end.snapshot
+        if found is None or found["state"] != "inside" or not found.get("current"):
+            return None
+        operation = found["current"]
+        return end.rank, operation["name"], operation["group"], operation["number"]
+
+    def look_at_all(self) -> None:
+        """Get a snapshot of each rank that has not ended, from a signal handler if need be."""
+        asked = [end for end in self.ranks if not end.ended]
+        for end in asked:
+            end.ask()
+        self.until(lambda: not any(end.asked for end in asked), ANSWER)
+        silent = [end for end in asked if end.asked and not end.ended]
+        for end in silent:
+            self.signal(end.rank, signal.SIGUSR1)
+        if silent:
+            self.until(lambda: all(self.stack(end) for end in silent), ANSWER / 2)
+        for end in silent:
+            stack = self.stack(end)
+            if stack:
+                end.snapshot = {
+                    "rank": end.rank,
+                    "state": "outside",
+                    "stack": stack,
+                    "silent": True,
+                }
+
+    def until(self, condition: Any, seconds: float) -> None:
+        limit = time.monotonic() + seconds
+        while not condition() and (left := limit - time.monotonic()) > 0:
+            self.attend(min(left, 0.05))
+
+    def signal(self, rank: int, number: int) -> None:
+        assert self.sock is not None
+        with contextlib.suppress(OSError):
+            wire.send(self.sock, {"kind": "signal", "rank": rank, "number": int(number)})
+
+    def stack(self, end: RankEnd) -> list[Any]:
+        """The main thread's stack as a signal handler in the rank wrote it."""
+        return crash.read_stack(os.path.join(self.folder, f"stack.{end.rank}"), end.thread)
+
+    def outcome(self, in_time: bool) -> Outcome:
+        """What came of it."""
+        seconds = time.monotonic() - self.start
+        for end in self.ranks:
+            end.read(most=1 << 30)
+        failures = [self.failure(end) for end in self.ranks]
+        values = [
+            pickling.loads(end.answer[1]) if end.answer and not end.failed else None
+            for end in self.ranks
+        ]
+        snapshots = {end.rank: end.snapshot for end in self.ranks}
+        return Outcome(
+            values=values,
+            status=[self.status(end, in_time) for end in self.ranks],
+            output=[end.text.text() for end in self.ranks],
+            errors=with_collateral(failures),
+            seconds=seconds,
+            snapshots=snapshots,
+        )
+
+    def status(self, end: RankEnd, in_time: bool) -> str:
+        if end.answer is not None:
+            return "error" if end.failed else "ok"
+        if end.exit_code is not None:
+            return "died"
+        return "killed" if in_time else "stuck"
+
+    def failure(self, end: RankEnd) -> Failure | None:
+        """How a rank failed, if it did."""
+        if not end.failed:
+            return None
+        if end.answer is None:
+            assert end.exit_code is not None
+            site = crash.site(self.stack(end))
+            return Failure(
+                end.rank, "", died(end.exit_code), site, time=end.exit_time, exit_code=end.exit_code
+            )
+        said, block = end.answer
+        return Failure(
+            end.rank, said["name"], said["message"], said["site"], said["text"], said["time"],
+            exception=unpickled(block),
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """End every rank and leave nothing behind; a second interrupt waits until it is done."""
+        with without_interrupts():
+            if self.sock is not None:
+                self.sock.setblocking(True)
+                self.sock.settimeout(CLOSE)
+                with contextlib.suppress(OSError):
+                    self.sock.shutdown(socket.SHUT_WR)
+                    while self.sock.recv(1 << 16):
+                        pass
+                self.sock.close()
+            for end in self.ranks:
+                end.close()
+            self.selector.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def with_collateral(failures: list[Failure | None]) -> list[Failure | None]:
+    """Mark failures that only say that another rank was lost."""
+    lost = {
+        f.rank
+        for f in failures
+        if f is not None and f.name and any(text in f.message for text in LOST_PEER)
+    }
+    if all(f is None or f.rank in lost for f in failures):
+        return failures
+    import dataclasses
+
+    return [
+        dataclasses.replace(f, collateral=True) if f is not None and f.rank in lost else f
+        for f in failures
+    ]
+
+
+def working_folder() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:  # it was removed
+        return os.path.sep
+
+
+@contextlib.contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Hold an interrupt back until the end of the block."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
