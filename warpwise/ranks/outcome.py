@@ -7,9 +7,12 @@ import pickle
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from . import output, sites
+from .diagnosis import Diagnosis
+from .referee import diagnose
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,19 @@ class Outcome:
     errors: list[Failure | None]
     seconds: float  # from the first fork to the last answer, by this machine's clock
     snapshots: dict[int, dict[str, Any] | None] = field(default_factory=dict, repr=False)
-    ledger: Any = field(default=None, repr=False)
-    diagnosis: Any = field(default=None, repr=False)
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """What is wrong, in one sentence, also where the run ended all the same; else empty."""
+        ends: dict[int, dict[str, Any]] = {
+            rank: {"status": status} for rank, status in enumerate(self.status)
+        }
+        for rank, failure in enumerate(self.errors):
+            if failure is not None:
+                ends[rank] |= {
+                    "message": str(failure), "site": failure.site, "collateral": failure.collateral
+                }  # fmt: skip
+        return diagnose(self.snapshots, ends)
 
     @property
     def size(self) -> int:
@@ -92,7 +106,8 @@ class Outcome:
 
     def __str__(self) -> str:
         head = f"{self.size} {'rank' if self.size == 1 else 'ranks'}, {self.seconds:.2f} s"
-        return "\n".join([head, *(f"{who}: {status}  {what}" for who, status, what in self.rows())])
+        lines = [head, *(f"{who}: {status}  {what}" for who, status, what in self.rows())]
+        return "\n".join([*lines, str(self.diagnosis)] if self.diagnosis else lines)
 
     __repr__ = __str__
 
@@ -102,7 +117,8 @@ class Outcome:
             + "</tr>"
             for row in self.rows()
         )  # fmt: skip
-        return f"<table><tr><th>rank<th>status<th>value or reason</tr>{rows}</table>"
+        table = f"<table><tr><th>rank<th>status<th>value or reason</tr>{rows}</table>"
+        return table + (self.diagnosis._repr_html_() if self.diagnosis else "")
 
 
 def short(value: Any, width: int = 100) -> str:
@@ -198,6 +214,8 @@ def failed(outcome: Outcome) -> RankError:
             peers.append(f"  {who} ({status}): " + what.replace("\n", "\n  "))
     if peers:
         lines += ["The others:", *peers]
+    if outcome.diagnosis:
+        lines.append(str(outcome.diagnosis))
     if first.text:
         lines += [f"Traceback of rank {first.rank}:", indented(first.text)]
     return RankError("\n".join(lines), outcome)
@@ -208,7 +226,7 @@ def hung(outcome: Outcome, timeout: float) -> Hang:
     stuck = [rank for rank, status in enumerate(outcome.status) if status == "stuck"]
     who = output.ranks_text(stuck, outcome.size)
     lines = [f"{who} had not ended after {timeout:g} s."]
-    if outcome.diagnosis is not None:
+    if outcome.diagnosis:
         lines.append(str(outcome.diagnosis))
     else:
         lines += [f"  {who}: {what}" for who, _, what in outcome.rows()]

@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from . import crash, output, pickling, wire, zygote
+from . import blackbox, crash, output, pickling, sites, wire, zygote
 from .outcome import Failure, Outcome, died, unpickled
 
 MOST = 128  # ranks: each needs two open files here
@@ -272,7 +272,7 @@ class World:
             pickling.loads(end.answer[1]) if end.answer and not end.failed else None
             for end in self.ranks
         ]
-        snapshots = {end.rank: end.snapshot for end in self.ranks}
+        snapshots = {end.rank: self.last_known(end) for end in self.ranks}
         return Outcome(
             values=values,
             status=[self.status(end, in_time) for end in self.ranks],
@@ -281,6 +281,16 @@ class World:
             seconds=seconds,
             snapshots=snapshots,
         )
+
+    def last_known(self, end: RankEnd) -> dict[str, Any] | None:
+        """What a rank said of itself, else what its black box and a signal handler wrote."""
+        if end.snapshot is not None and not end.snapshot.get("silent"):
+            return end.snapshot
+        box = blackbox.read(os.path.join(self.folder, f"box.{end.rank}"))
+        if box is None or end.snapshot is None:
+            return box or end.snapshot
+        here = sites.site(sites.learners_frame(end.snapshot["stack"]))
+        return box | end.snapshot | {"current": None, "unfinished": [], "here": here or box["here"]}
 
     def status(self, end: RankEnd, in_time: bool) -> str:
         if end.answer is not None:

@@ -1,0 +1,360 @@
+"""The recorder: sees every operation a rank issues, and can say at any moment where it stands.
+
+It stands at the two places every operation passes: the operators c10d::... of the dispatcher
+(calls from Python, DDP, FSDP, DTensor and functional collectives alike) and Work.wait.  An
+operation that repeats costs a look-up in a table; its facts are written down once.
+
+snapshot() may be called from any thread.  Where it cannot be (the process has died, or holds the
+GIL) the black box, a mapped file, still has the last operations; see blackbox.py.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.distributed import distributed_c10d as c10d
+
+from .blackbox import BlackBox
+from .callers import TORCH, caller, owner, stack
+from .calls import CALLS, REDUCTIONS, Call
+from .history import expand
+
+LOG_LIMIT = 200_000
+TAIL = 32
+_KEYS = ("CPU", "CUDA")
+
+
+class Recorder:
+    """Records the operations of this process, rank `rank` of `size`.
+
+    path: where the black box lies; None for none.
+    install() starts, remove() puts torch back as it was.
+    """
+
+    def __init__(self, rank: int, size: int, path: str | None = None):
+        self.rank, self.size = rank, size
+        self.state = ""  # the launcher may set "finished" or "failed"
+        self.signatures: list[dict[str, Any]] = []
+        self.counts: list[int] = []
+        # An entry s >= 0: signature s was issued; s < 0: the Work of issue number -s - 1 was waited
+        # for.  Issues count from `dropped`.
+        self.log: list[int] = []
+        self.dropped = 0
+        self.issued = 0
+        self.firsts: dict[str, int] = {}
+        self.groups: dict[str, list[int]] = {}
+        self._index: dict[Any, int] = {}
+        self._pending: dict[int, tuple[Any, int]] = {}
+        self._current: int | None = None
+        self._failed: set[int] = set()
+        self._sources: dict[int, int] = {}
+        self._library: Any = None
+        self._undo: list[Callable[[], None]] = []
+        self._box = BlackBox(path, rank) if path else None
+
+    # ---- installing
+
+    def install(self) -> None:
+        """Start recording.  Call after the process group exists."""
+        self._library = torch.library.Library("c10d", "IMPL")
+        with warnings.catch_warnings():
+            # torch warns that a kernel is replaced: that is the purpose.
+            warnings.simplefilter("ignore")
+            for key in _KEYS:
+                for operator, call in CALLS.items():
+                    self._replace(operator, key, call)
+        self._patch(c10d.Work, "wait", self._waiting)
+        # Blocks inside the operator and would hold the GIL there: wrapped one step earlier.
+        self._patch(c10d.ProcessGroup, "monitored_barrier", self._monitored)
+        self._patch(c10d, "_new_group_with_tag", self._grouping)
+        self._patch(c10d, "_warn_not_in_group", self._outsider)
+
+    def remove(self) -> None:
+        """Stop recording."""
+        if self._library is not None:
+            self._library._destroy()
+            self._library = None
+        while self._undo:
+            self._undo.pop()()
+
+    def _replace(self, operator: str, key: str, call: Call) -> None:
+        previous = torch.library.get_kernel(f"c10d::{operator}", key)  # type: ignore[arg-type]
+        invoke = previous.call_boxed
+        unbox = c10d.Work.unbox
+
+        def kernel(keys: Any, *args: Any) -> Any:
+            issue = self._issue(call, args)
+            try:
+                result = invoke(keys, *args)
+            except BaseException:
+                self._failed.add(issue)
+                self._current = None
+                raise
+            boxed = result[-1] if type(result) is tuple else result
+            if boxed is not None:
+                work = unbox(boxed)
+                self._pending[id(work)] = (work, issue)
+            return result
+
+        self._library.impl(operator, kernel, key, with_keyset=True, allow_override=True)
+
+    def _patch(self, holder: Any, name: str, wrap: Callable[[Any], Any]) -> None:
+        original = getattr(holder, name)
+        setattr(holder, name, wrap(original))
+        self._undo.append(lambda: setattr(holder, name, original))
+
+    # ---- recording
+
+    def _issue(self, call: Call, args: Sequence[Any]) -> int:
+        """Write an operation down before it starts; its issue number."""
+        if self._pending:
+            self.release()
+        code, line, via = caller(sys._getframe(2))
+        sent, received = call.tensors(args)
+        group = c10d.ProcessGroup.unbox(args[call.group])
+        name = group.group_name
+        extra = [
+            args[at] if at is not None and at < len(args) else None
+            for at in (call.root, call.peer, call.tag)
+        ]
+        if call.reduce is not None:
+            extra.append(args[call.reduce].op())
+        if call.splits is not None:
+            extra += (tuple(args[call.splits]), tuple(args[call.splits + 1]))
+        asynchronous = _is_async(call, args, via)
+        shapes = tuple([t.shape for t in sent])
+        others = shapes if received is sent else tuple([t.shape for t in received])
+        some = sent or received
+        dtype = some[0].dtype if some else None
+        key = (call.name, name, code, line, via, shapes, others, dtype, asynchronous, *extra)
+        signature = self._index.get(key)
+        if signature is None:
+            facts = _facts(call, args, group, self._ranks(group), sent, received)
+            facts |= {"site": _site(code, line), "via": via, "async": asynchronous}
+            signature = self._sign(key, facts)
+        return self._log(signature, not asynchronous)
+
+    def _sign(self, key: Any, facts: dict[str, Any]) -> int:
+        signature = self._index[key] = len(self.signatures)
+        self.signatures.append(facts)
+        self.counts.append(0)
+        if self._box:
+            self._box.sign(facts)
+        return signature
+
+    def _log(self, signature: int, blocking: bool) -> int:
+        issue = self.issued
+        self.issued += 1
+        self.counts[signature] += 1
+        self.log.append(signature)
+        self._current = issue if blocking else None
+        if self._box:
+            self._box.write(signature)
+        if len(self.log) > LOG_LIMIT:
+            self._forget()
+        return issue
+
+    def _forget(self) -> None:
+        """Drop the older half of the log; the counts of a group go on from there."""
+        half = len(self.log) // 2
+        old, self.log = self.log[:half], self.log[half:]
+        issues = [s for s in old if s >= 0]
+        for signature in issues:
+            facts = self.signatures[signature]
+            if facts.get("numbered"):
+                group = facts["group_id"]
+                self.firsts[group] = self.firsts.get(group, 0) + 1
+        self.dropped += len(issues)
+
+    def release(self) -> None:
+        """Let go of the Work of operations that are over, and with it of their tensors."""
+        for handle, (work, _) in list(self._pending.items()):
+            if work.is_completed():
+                self._pending.pop(handle, None)
+
+    def _ranks(self, group: Any) -> list[int]:
+        name = group.group_name
+        ranks = self.groups.get(name)
+        if ranks is None:
+            try:
+                ranks = dist.get_process_group_ranks(group)
+            except (KeyError, ValueError):  # a group made without torch's book-keeping
+                ranks = list(range(group.size()))
+            self.groups[name] = ranks
+        return ranks
+
+    def _waiting(self, original: Any) -> Any:
+        def wait(work: Any, *args: Any, **kwargs: Any) -> Any:
+            known = self._pending.get(id(work))
+            if known is None:
+                return original(work, *args, **kwargs)
+            issue = known[1]
+            if self._current != issue:
+                self.log.append(-issue - 1)
+            self._current = issue
+            try:
+                result = original(work, *args, **kwargs)
+            except BaseException:
+                self._failed.add(issue)
+                raise
+            finally:
+                self._current = None
+                # NCCL's wait returns before the operation is over.
+                if issue in self._failed or work.is_completed():
+                    self._pending.pop(id(work), None)
+            return result
+
+        return wait
+
+    def _blocking(self, facts: dict[str, Any], run: Callable[[], Any]) -> Any:
+        """Record an operation that is no operator of the dispatcher, and run it."""
+        key = repr(facts)
+        signature = self._index.get(key)
+        issue = self._log(self._sign(key, facts) if signature is None else signature, True)
+        try:
+            return run()
+        except BaseException:
+            self._failed.add(issue)
+            raise
+        finally:
+            self._current = None
+
+    def _monitored(self, original: Any) -> Any:
+        def monitored_barrier(group: Any, *args: Any, **kwargs: Any) -> Any:
+            facts = _plain("monitored_barrier", group.group_name, self._ranks(group))
+            return self._blocking(facts, lambda: original(group, *args, **kwargs))
+
+        return monitored_barrier
+
+    def _grouping(self, original: Any) -> Any:
+        def _new_group_with_tag(ranks: Any = None, *args: Any, **kwargs: Any) -> Any:
+            world = dist.group.WORLD
+            everybody = self._ranks(world)
+            wanted = sorted(ranks) if ranks is not None else everybody
+            if kwargs.get("use_local_synchronization"):
+                facts = _plain("new_group", f"new_group{wanted}", wanted)
+            else:
+                facts = _plain("new_group", world.group_name, everybody)
+            facts["shape"] = list(wanted)
+            made = self._blocking(facts, lambda: original(ranks, *args, **kwargs))
+            if isinstance(made, c10d.ProcessGroup):
+                self._ranks(made)
+            return made
+
+        return _new_group_with_tag
+
+    def _outsider(self, original: Any) -> Any:
+        def _warn_not_in_group(name: str) -> Any:
+            facts = _plain(name, "", []) | {"outsider": True, "numbered": False}
+            key = repr(facts)
+            signature = self._index.get(key)
+            self._log(self._sign(key, facts) if signature is None else signature, False)
+            return original(name)
+
+        return _warn_not_in_group
+
+    # ---- telling
+
+    def snapshot(self) -> dict[str, Any]:
+        """Where this rank stands, as plain data; see operations.py for an operation's fields."""
+        main = threading.main_thread().ident or 0
+        frame = sys._current_frames().get(main)
+        busy = {issue for work, issue in list(self._pending.values()) if not work.is_completed()}
+        current = self._current
+        if current is None and busy and frame is not None and owner(frame.f_code) is TORCH:
+            current = min(busy)  # waits inside C++, as at the end of DDP's backward
+        log = list(self.log)
+        operations = expand(self.signatures, log, self.firsts, self.dropped)
+        for operation in operations:
+            if operation["index"] in busy or operation["index"] in (current, *self._failed):
+                operation["done"] = False
+        code, line, _ = caller(frame)
+        here = _site(code, line)
+        now = next((o for o in reversed(operations) if o["index"] == current), None)
+        recent = operations[-TAIL:]
+        unfinished = [o for o in operations[:-TAIL] if not o["done"]]
+        return {
+            "rank": self.rank,
+            "state": self.state or ("outside" if now is None else "inside"),
+            "current": now,
+            "here": here,
+            "operations": unfinished + recent,
+            "unfinished": [o["index"] for o in operations if not o["done"]],
+            "signatures": list(self.signatures),
+            "counts": list(self.counts),
+            "totals": [
+                facts | {"count": count} for facts, count in zip(self.signatures, self.counts)
+            ],
+            "log": log,
+            "firsts": dict(self.firsts),
+            "dropped": self.dropped,
+            "stack": stack(frame),
+            "groups": {name: list(ranks) for name, ranks in self.groups.items()},
+        }
+
+
+def _is_async(call: Call, args: Sequence[Any], via: str) -> bool:
+    if call.asynchronous is None:
+        return via in ("isend", "irecv", "batch_isend_irecv")
+    return bool(args[call.asynchronous]) if call.asynchronous < len(args) else True
+
+
+def _plain(name: str, group: str, ranks: list[int]) -> dict[str, Any]:
+    code, line, via = caller(sys._getframe(2))
+    return {
+        "name": name, "group_id": group, "group": list(ranks), "site": _site(code, line),
+        "via": via, "numbered": True, "async": False,
+    }  # fmt: skip
+
+
+def _site(code: Any, line: int) -> list[Any]:
+    return ["", 0, "", ""] if code is None else [code.co_filename, line, "", code.co_name]
+
+
+def _bytes(tensors: Sequence[Any]) -> int:
+    return sum(t.numel() * t.element_size() for t in tensors)
+
+
+def _facts(
+    call: Call,
+    args: Sequence[Any],
+    group: Any,
+    ranks: list[int],
+    sent: Sequence[Any],
+    received: Sequence[Any],
+) -> dict[str, Any]:
+    """What does not change when the same line issues the same operation again."""
+
+    def at(place: int | None) -> Any:
+        return args[place] if place is not None and place < len(args) else None
+
+    root, peer = at(call.root), at(call.peer)
+    some = sent or received
+    goes_in = _bytes(sent)
+    facts: dict[str, Any] = {
+        "name": call.name,
+        "numbered": call.name not in ("send", "recv"),
+        "group_id": group.group_name,
+        "group": list(ranks),
+        "shape": list(some[0].shape) if len(some) else [],
+        "dtype": str(some[0].dtype).removeprefix("torch.") if len(some) else "",
+        "sent": [t.numel() for t in sent],
+        "received": [t.numel() for t in received],
+        "root": None if root is None else ranks[root],
+        "peer": None if peer is None else ranks[peer],
+        "tag": at(call.tag) or 0,
+        "reduce": "" if call.reduce is None else REDUCTIONS[args[call.reduce].op()],
+        "splits": [],
+    }
+    if call.splits is not None:
+        facts["splits"] = [list(args[call.splits + 1]), list(args[call.splits])]
+    is_root = root is None or group.rank() == root
+    facts["bytes"] = goes_in if is_root or call.name in ("reduce", "gather") else 0
+    facts["size"] = max(goes_in, _bytes(received))
+    return facts
