@@ -60,7 +60,7 @@ def functions(text: str, names: dict[str, Any]) -> Marked:
 def _number(node: ast.AST, function: str, around: tuple[int, ...], marked: Marked) -> None:
     """Give the node and all that is in it numbers; loops and branches get marks."""
     inner = around
-    if isinstance(node, (ast.For, ast.While, ast.If)):
+    if isinstance(node, (ast.For, ast.While)) or (isinstance(node, ast.If) and not _fixed(node)):
         uid = len(marked.conditions) + 1
         marked.conditions[uid] = Place(function, node.lineno, around)
         loop = not isinstance(node, ast.If)
@@ -78,6 +78,15 @@ def _number(node: ast.AST, function: str, around: tuple[int, ...], marked: Marke
         marked.places[uid] = Place(function, node.lineno, around)
         node.lineno = node.end_lineno = uid
         node.col_offset = node.end_col_offset = 0
+
+
+def _fixed(node: ast.If) -> bool:
+    """Whether the test is decided without a value of the kernel: compiled code has no branch."""
+    try:
+        eval(compile(ast.Expression(node.test), FILE, "eval"), {"__builtins__": {}})
+    except Exception:
+        return False
+    return True
 
 
 def _started(body: list[ast.stmt]) -> list[ast.stmt]:

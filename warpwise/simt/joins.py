@@ -43,7 +43,7 @@ def merge(fl: Function, edges: list[Edge], node: ast.AST) -> Env:
 
 
 def _no_common_type(fl: Function, name: str, a: Type, b: Type, node: ast.AST) -> None:
-    if read_after(fl.source.tree, node, name):
+    if read_after(fl.source.tree, fl.stands_for.get(node, node), name):
         if a is STATIC and b is STATIC:
             fl.fail(
                 TypingError, node, f"{name} stands for different things on two paths",

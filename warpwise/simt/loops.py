@@ -6,8 +6,9 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from . import joins, typing
+from . import branches, joins, rotation, typing
 from .flow import Edge, Loop
+from .lowering import Again
 from .names import FUNCTION_EXITS, assigned_in, has, idle_in, may_leave_body
 from .packing import plan
 from .program import Lines, flattened
@@ -137,6 +138,9 @@ def _loop_else(fl: Function, node: ast.While | ast.For, loop: Loop) -> bool:
 
 
 def lower_while(fl: Function, node: ast.While) -> bool:
+    if node in fl.rotated:
+        return branches.lower_if(fl, fl.rotated[node])
+    entry = dict(fl.env)
     mask = fl.temporary("m")
     fl.emit(f"{mask} = {fl.mask}")
     spin = fl.temporary("spin")
@@ -153,6 +157,9 @@ def lower_while(fl: Function, node: ast.While) -> bool:
 
     known = len(fl.program.sites)
     lines, loop = loop_body(fl, node, mask, test)
+    if rotation.parts(fl, node, entry, loop.head):
+        rotation.rotate(fl, node)
+        raise Again
     ops = {site.op for site in fl.program.sites[known:]}
     if fl.program.specialised or ops & {"load", "atomic"}:
         fl.program.waits = True

@@ -45,6 +45,8 @@ class Lowering:
         self.assigned = assigned_in(source.tree)
         self.once = assigned_once(source.tree)
         self.unrolled: dict[int, ast.For] = {}  # loops over literal_unroll(...), rewritten
+        self.rotated: dict[ast.While, ast.If] = {}  # loops with two tests, see rotation.py
+        self.stands_for: dict[ast.AST, ast.AST] = {}  # node made while lowering -> that of the text
         self.probe: Probe | None = None  # while the type of a recursive function is looked for
         self.local_arrays = False  # whether it asks for a cuda.local.array
         self.tracked: list[str] = []  # names that some path reads without a value
