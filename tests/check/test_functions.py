@@ -278,3 +278,11 @@ def test_parameters_in_another_order_are_said() -> None:
     assert messages(swapped).splitlines()[1] == (
         "  what   Your parameters are (threads, n); the check passes (n, threads), in that order."
     )
+
+
+def test_a_predicted_dictionary_says_how_much_of_it_is_right() -> None:
+    """How many entries, and the first wrong one; never what is right."""
+    spec = ValueSpec("roofs", "t0_00_test", 1, lambda: {"a": "x", "b": "y", "c": "z"}, "the roofs")
+    record = judge(spec, lambda: {"a": "x", "b": "q", "c": "q"})
+    assert "the roofs: 1 of 3 are right; 'b' is not 'q'" in record.message
+    assert "'y'" not in record.message

@@ -166,7 +166,10 @@ def _examine(
     fits = dict(_suspected(spec, call, got))
     if hidden:
         assert isinstance(spec, ValueSpec)
-        what = f"{spec.what} is not {show(got)}{_direction(got, want)}"
+        if isinstance(want, dict):
+            what = _entries(spec, got, want)
+        else:
+            what = f"{spec.what} is not {show(got)}{_direction(got, want)}"
         return Wrong(call, what, show(got), "", fits | {"wrong_values": ""})
     what = f"it returned {show(got)}, expected {expected}"
     fits["wrong_values"] = "The value is not what the exercise asks for."
@@ -248,6 +251,13 @@ def _direction(got: Any, want: Any) -> str:
     if isinstance(want, int | float) and not isinstance(want, bool):
         return ": too small" if got < want else ": too large"
     return ""
+
+
+def _entries(spec: ValueSpec, got: dict[Any, Any], want: dict[Any, Any]) -> str:
+    """How many entries of a predicted dictionary are right, and the first wrong one."""
+    wrong = [key for key in want if not equal(got[key], want[key], spec.tolerance)]
+    first = f"{show(wrong[0])} is not {show(got[wrong[0]])}"
+    return f"{spec.what}: {len(want) - len(wrong)} of {len(want)} are right; {first}"
 
 
 def _record(
