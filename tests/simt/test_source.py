@@ -88,18 +88,6 @@ def test_missing_pieces_are_named() -> None:
         Kernel.from_source("def k(:", "k")
 
 
-def test_a_function_without_source_text_is_refused() -> None:
-    """A kernel made by exec has no text that Python could show."""
-    with pytest.raises(SourceError, match="Python has no source text for this function"):
-        jit(_made_by_exec())
-
-
-def _made_by_exec() -> Any:
-    names: dict[str, Any] = {}
-    exec("def k(out):\n    out[0] = 1", names)
-    return names["k"]
-
-
 def test_a_function_made_by_exec_runs_while_its_text_is_there() -> None:
     """The text is found in a variable; only one that compiles to the very same code counts."""
     names: dict[str, Any] = {"cuda": cuda}
@@ -109,8 +97,7 @@ def test_a_function_made_by_exec_runs_while_its_text_is_there() -> None:
     jit(names["k"])[1, 2](out)
     assert out.tolist() == [7, 7]
     text = text.replace("7", "8")
-    with pytest.raises(SourceError, match="Python has no source text"):
-        jit(names["k"])
+    assert "] = 7" in jit(names["k"]).source.text  # read back from the bytecode
 
 
 def test_the_generated_source_can_be_read() -> None:
@@ -133,13 +120,13 @@ def test_the_generated_source_can_be_read() -> None:
 
 def test_unsupported_features_name_their_line() -> None:
     """Nothing is run when a construct is not supported."""
-    text = "@cuda.jit\ndef k(out):\n    out[0] = 1\n    cuda.ldca(out, 0)\n"
+    text = "@cuda.jit\ndef k(out):\n    out[0] = 1\n    cuda.alias(out, 0)\n"
     out = np.zeros(1)
     with pytest.raises(UnsupportedError) as error:
         Kernel.from_source(text, "k")[1, 1](out)
     assert str(error.value) == (
-        "k: cuda.ldca is not in the simulator\n"
-        "  line 4:  cuda.ldca(out, 0)\n"
-        "  It only tells a GPU's cache what to keep: write array[i]."
+        "k: cuda.alias is not in the simulator\n"
+        "  line 4:  cuda.alias(out, 0)\n"
+        "  It is a name of Numba's own build."
     )
     assert out[0] == 0

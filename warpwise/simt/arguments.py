@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba.core import types
 
-from . import named, typing
+from . import named, pointers, typing
 from .allocation import HostVisibleArray, as_cuda_array, flat, is_cuda_array
 from .device_array import DeviceNDArray, reference
 from .errors import LaunchError
@@ -115,6 +115,8 @@ def write_back(arguments: Sequence[Argument]) -> str:
 
 def bind(name: str, value: Any, wanted: Any = None) -> Argument:
     """Bind one argument of a launch; `wanted` is its type in an explicit signature."""
+    if isinstance(wanted, types.CPointer):
+        return Argument(name, typing.from_signature(wanted), pointers.bound(name, value, wanted))
     if isinstance(value, DeviceNDArray):
         if value.dtype.names and value.ndim == 0:  # a record on the device
             record = typing.RecordType(typing.numba_type(value.dtype), 0)

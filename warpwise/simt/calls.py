@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numba.core import types
 
-from . import arithmetic, iterators, lints, named, ops, overloads, typing
+from . import arithmetic, iterators, lints, named, ops, overloads, pointers, typing
 from .array_methods import Method, lower_method
 from .errors import TypingError, UnsupportedError
 from .functions import arguments_of, device_function, lower_device
@@ -60,6 +60,8 @@ def lower_call(fl: Expressions, node: ast.Call) -> Val:
         return lower_device(fl, node, device, name)
     if named.is_class(called):
         return named.construct(fl, node, called)
+    if pointers.is_maker(called):
+        return pointers.lower_maker(fl, node, called)
     overloaded = overloads.lower(fl, node, called, name)
     if overloaded is not None:
         return overloaded

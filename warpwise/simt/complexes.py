@@ -36,6 +36,21 @@ def quotient(a: Value, b: Value) -> Value:
     return joined(real, imaginary, np.result_type(a, b))
 
 
+def raised(z: Value, w: Value) -> Value:
+    """z ** w by polar coordinates, as Numba compiles it for CUDA.
+
+    0 where z and w both have no real part, so also for 2j ** 1j; 1 where w is 0.
+    """
+    length, angle = np.hypot(z.real, z.imag), np.arctan2(z.imag, z.real)
+    size, phase = np.power(length, w.real), angle * w.real
+    turns = w.imag != 0
+    size = np.where(turns, size / np.exp(angle * w.imag), size)
+    phase = np.where(turns, phase + w.imag * np.log(length), phase)
+    found = joined(size * np.cos(phase), size * np.sin(phase), np.result_type(z, w))
+    found = np.where((z.real == 0) & (w.real == 0), 0, found)
+    return np.where(w == 0, 1, found).astype(found.dtype)[()]
+
+
 def _wide(function: Callable[[Value], Value]) -> Callable[[Value], Value]:
     return lambda z: function(z.astype(np.complex128))
 

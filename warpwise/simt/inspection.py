@@ -39,6 +39,17 @@ class Overload:
         return self.native._type_annotation
 
     @property
+    def cooperative(self) -> bool:
+        """Whether the compiled kernel waits for the whole grid, so that all its blocks have to run
+        at once."""
+        return bool(self.native.cooperative)
+
+    @property
+    def _codelibrary(self) -> Any:
+        """The compiled code, under the name that Numba's own kernels have for it."""
+        return self.native._codelibrary
+
+    @property
     def signature(self) -> Any:
         """The types of the arguments, and none."""
         from numba.core import types, typing

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba.core import types
 
-from . import literals, stores, typed, typing, vectors
+from . import cache_hints, literals, stores, typed, typing, vectors
 from .errors import LaunchError, TypingError, UnsupportedError
 from .program import Val, describe
 from .refusals import alternative
@@ -464,7 +464,7 @@ SYMBOLS: dict[str, Handler] = {
     "all_sync": _vote("all"), "any_sync": _vote("any"), "eq_sync": _vote("eq"),
     "ballot_sync": _vote("ballot"), "match_any_sync": _match("any"),
     "match_all_sync": _match("all"), "activemask": _activemask, "lanemask_lt": _lanemask_lt,
-    **typed.FUNCTIONS,
+    **typed.FUNCTIONS, **cache_hints.FUNCTIONS,
     **{f"atomic.{name}": _atomic(name) for name in
        ("add", "sub", "max", "min", "nanmax", "nanmin", "and_", "or_", "xor", "exch", "inc",
         "dec")},

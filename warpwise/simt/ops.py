@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .complexes import CMATH, joined, quotient
+from .complexes import CMATH, joined, quotient, raised
 from .rounding import FLOAT16, whole
 from .special import slow
 
@@ -84,7 +84,7 @@ def helper_of(infix: str, kind: str, known: bool) -> str:
     if infix == "//":  # a constant divisor is hardly ever -1, and NumPy's operator is faster
         return "floor_divide" if kind == "i" and not known else ""
     if kind == "c":
-        return {"/": "quotient", "**": "square"}.get(infix, "")
+        return {"/": "quotient", "**": "raised"}.get(infix, "")
     return {"**": "power", "<<": "shift_left", ">>": "shift_right"}.get(infix, "")
 
 
@@ -95,11 +95,6 @@ def floor_divide(a: Value, b: Value) -> Value:
     least = np.iinfo(found.dtype).min
     lost = found == least
     return np.where(lost & (b == -1), 0, found).astype(found.dtype)[()] if lost.any() else found
-
-
-def square(a: Value, b: Value) -> Value:
-    """a ** 2 of complex numbers, by multiplication."""
-    return a * a
 
 
 def _by_squaring(a: Value, exponent: Value) -> Value:
@@ -201,7 +196,7 @@ MATH: dict[str, Callable[..., Value]] = {
 }  # fmt: skip
 
 #: what generated source also finds here
-SHARED = (CMATH, joined, quotient)
+SHARED = (CMATH, joined, quotient, raised)
 
 #: math functions with two results -> NumPy function with the results in math's order
 MATH_PAIRS: dict[str, Callable[[Value], tuple[Value, Value]]] = {

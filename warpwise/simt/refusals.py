@@ -18,7 +18,6 @@ _DRIVER = (
     "cuda.device_array"
 )
 _PROCESSES = "other processes cannot see the simulator's memory: send array.copy_to_host()"
-_CACHE = "it only tells a GPU's cache what to keep: "
 
 #: Name -> the rest of a sentence that starts with "cuda.<name> is not in the simulator: ".
 ALTERNATIVES = {
@@ -33,8 +32,6 @@ ALTERNATIVES = {
         _DRIVER,
     ),
     **dict.fromkeys(("GetIpcHandleMixin", "IpcHandle", "open_ipc_array"), _PROCESSES),
-    **dict.fromkeys(("ldca", "ldcg", "ldcs", "ldcv", "ldlu"), _CACHE + "write array[i]"),
-    **dict.fromkeys(("stcg", "stcs", "stwb", "stwt"), _CACHE + "write array[i] = value"),
     "alias": "it is a name of Numba's own build",
     "literal_unroll": "write the loop out, or loop over an array",
     "prepare_shape_strides_dtype": "it is Numba's own helper: cuda.device_array takes all of these",

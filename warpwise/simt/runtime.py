@@ -40,7 +40,18 @@ from .values import (
 from .values import (
     blend as _blend,
 )
-from .views import fill, fill_each, fill_record, only_item, part, reshaped, retyped, row, transposed
+from .views import (
+    fill,
+    fill_each,
+    fill_record,
+    only_item,
+    part,
+    pointed,
+    reshaped,
+    retyped,
+    row,
+    transposed,
+)
 from .warp import (
     activemask,
     ballot,
@@ -99,6 +110,7 @@ __all__ = [
     "padded",
     "part",
     "pick",
+    "pointed",
     "popc",
     "quotient_of",
     "range_length",

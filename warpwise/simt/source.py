@@ -20,6 +20,7 @@ from functools import lru_cache
 from types import CodeType, SimpleNamespace
 from typing import Any, Protocol
 
+from . import bytecode
 from .errors import SourceError
 
 
@@ -166,12 +167,7 @@ def source_of(fn: Callable[..., Any]) -> Source:
             return _lambda("".join(lines), filename, fn.__code__)
         lines, first_line = inspect.getsourcelines(fn)
     except (OSError, TypeError):
-        if (made := _executed(fn.__code__)) is not None:
-            return made
-        raise SourceError(
-            f"{name}: Python has no source text for this function, so it was made with exec() or "
-            "typed at a bare prompt.\n  Put the kernel into a file or a notebook cell."
-        ) from None
+        return _executed(fn.__code__) or _read_back(fn)
     return _source("".join(lines), name, filename, max(first_line, 1))
 
 
@@ -188,6 +184,22 @@ def _executed(code: CodeType) -> Source | None:
                     return found
         frame = frame.f_back  # type: ignore[assignment]
     return None
+
+
+def _read_back(fn: Callable[..., Any]) -> Source:
+    """The source of a function without text, from its bytecode; lines count in the new text."""
+    name = fn.__name__
+    try:
+        text = bytecode.text_of(fn)
+    except bytecode.NotReadableError as error:
+        raise SourceError(
+            f"{name}: Python has no source text for this function, so it was made with exec() or "
+            f"typed at a bare prompt, and its bytecode cannot be read back ({error}).\n  Put the "
+            "kernel into a file or a notebook cell."
+        ) from None
+    tree = ast.parse(text).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    return Source(tree.name, fn.__code__.co_filename, 1, text, tree)
 
 
 def _compiles_to(text: str, code: CodeType) -> Source | None:

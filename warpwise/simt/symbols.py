@@ -30,6 +30,7 @@ _TABLE = """
     shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync all_sync any_sync eq_sync
     ballot_sync match_any_sync match_all_sync activemask lanemask_lt
     popc clz ffs brev selp fma cbrt fp16 bf16 libdevice
+    ldca ldcg ldcs ldlu ldcv stcg stcs stwb stwt
     atomic atomic.add atomic.sub atomic.max atomic.min atomic.nanmax atomic.nanmin
     atomic.and_ atomic.or_ atomic.xor atomic.exch atomic.inc atomic.dec atomic.cas
     atomic.compare_and_swap

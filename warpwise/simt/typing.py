@@ -58,6 +58,16 @@ class RecordType:
 
 
 @dataclass(frozen=True)
+class PointerType:
+    """The address of elements in global memory; see pointers.py."""
+
+    dtype: Type
+
+    def __str__(self) -> str:
+        return f"pointer to {name_of(self.dtype)}"
+
+
+@dataclass(frozen=True)
 class TupleType:
     """A tuple; each item keeps its own type."""
 
@@ -288,6 +298,8 @@ def from_signature(kind: Type) -> Type:
         items = tuple(from_signature(item) for item in kind)
         named = isinstance(kind, containers.BaseNamedTuple)
         return NamedTupleType(items, kind.instance_class) if named else TupleType(items)
+    if isinstance(kind, types.CPointer) and is_number(kind.dtype):
+        return PointerType(kind.dtype)
     if is_scalar(kind):
         return kind
     raise NoSignature(f"arguments of type {kind} are not supported.")

@@ -144,6 +144,20 @@ def reshaped(arr: Any, shape: tuple[Value, ...], m: Mask, where: Where) -> Any:
     return ArrayRef(arr.root, arr.name, arr.offset, sizes, tuple(reversed(strides)))
 
 
+def pointed(arr: Any, shape: tuple[Value, ...], fortran: bool, m: Mask, where: Where) -> Any:
+    """carray(pointer, shape) or farray: the first elements of the memory of a pointer."""
+    strides: list[Any] = []
+    size: Value = np.int64(1)
+    for n in shape if fortran else reversed(shape):
+        strides.append(int(size) if np.ndim(size) == 0 else size)
+        size = size * n
+    if _happens((size > arr.size) | (size < 0), m):
+        _fail(where, f"the memory of {arr.name} has {int(np.max(arr.size))} elements, and an array "
+                     f"of shape {_shown(shape)} does not fit")  # fmt: skip
+    ordered = strides if fortran else reversed(strides)
+    return ArrayRef(arr.root, arr.name, arr.offset, shape, tuple(ordered))
+
+
 class Retyped(Root):
     """The memory of another root, seen as another type."""
 
