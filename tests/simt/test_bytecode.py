@@ -11,7 +11,7 @@ from numba import cuda as numba_cuda
 from numba import float32, int32
 
 from warpwise.simt import SourceError, api
-from warpwise.simt.kernel import jit
+from warpwise.simt.decorator import jit
 
 cuda: Any = api
 N = 64

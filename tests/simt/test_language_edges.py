@@ -254,3 +254,15 @@ else:
 out[i] += k
 """
     assert evaluate(body(text)) == [10, 0, 12, 3, 103, 103]
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("x == None", 0), ("None != x", 1), ("z == None", 1), ("z != z", 0), ("out == None", 0),
+        ("x is None", 0), ("1 if x == z else 2", 2),
+    ],
+)  # fmt: skip
+def test_none_equals_nothing_else(expression: str, value: int) -> None:
+    """Numba decides comparisons with None while it compiles."""
+    assert evaluate(body(f"z = None\nout[i] = {expression}", ", x"), 3) == [value] * N

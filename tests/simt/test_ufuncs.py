@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from warpwise.simt import install, uninstall
+from warpwise.simt import SimtError, install, uninstall
 
 cuda = pytest.importorskip("numba.cuda")
 pytest.importorskip("numba_cuda")
@@ -73,3 +73,38 @@ def test_a_function_of_inner_arrays() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.random((7, 2, 3)), rng.random((7, 3, 4))
     assert np.allclose(matmul(a, b), a @ b)
+
+
+def test_a_ufunc_of_whole_arrays_in_a_kernel() -> None:
+    """np.f(x, out) fills out, in one dimension and two, with numbers among the arguments."""
+
+    @cuda.jit
+    def k(out, plane, x, table):
+        np.sin(x, out)
+        np.hypot(out, 1, out)
+        np.maximum(table, 0.5, plane)
+
+    x, table = np.arange(5, dtype=np.float32), np.linspace(0, 1, 12).reshape(3, 4)
+    out, plane = np.zeros(5, np.float32), np.zeros((3, 4))
+    k[1, 1](out, plane, x, table)
+    np.testing.assert_allclose(out, np.hypot(np.sin(x), 1), 1e-6)
+    assert np.array_equal(plane, np.maximum(table, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("np.sin(x, y)", "the arrays of np.sin differ in shape"),
+        ("np.sin(x, table)", "as many dimensions as its result"),
+        ("np.sin(x, 1.0)", "the last argument of np.sin takes the result"),
+        ("np.fmax(x, x, x, x)", "np.fmax takes 2 numbers"),
+        ("y = np.sin(x)", r"does not take array\(float64, 1d\)"),
+    ],
+)
+def test_ufuncs_of_arrays_that_are_refused(line: str, message: str) -> None:
+    """Shapes that differ, no place for the result."""
+    names = {"np": np}
+    text = f"def k(x, y, table):\n    {line}\n"
+    exec(text, names)
+    with pytest.raises(SimtError, match=message):
+        cuda.jit(names["k"])[1, 1](np.zeros(3), np.zeros(4), np.zeros((3, 4)))

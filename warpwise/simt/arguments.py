@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numba.core import types
+from numba.core.types import CPointer  # type: ignore[attr-defined]
 
 from . import named, pointers, typing
 from .allocation import HostVisibleArray, as_cuda_array, flat, is_cuda_array
@@ -115,7 +116,7 @@ def write_back(arguments: Sequence[Argument]) -> str:
 
 def bind(name: str, value: Any, wanted: Any = None) -> Argument:
     """Bind one argument of a launch; `wanted` is its type in an explicit signature."""
-    if isinstance(wanted, types.CPointer):
+    if isinstance(wanted, CPointer):
         return Argument(name, typing.from_signature(wanted), pointers.bound(name, value, wanted))
     if isinstance(value, DeviceNDArray):
         if value.dtype.names and value.ndim == 0:  # a record on the device

@@ -66,8 +66,6 @@ def binary(fl: Expressions, name: str, left: Val, right: Val, node: ast.AST) -> 
     check_division(fl, infix, signature.result, b, node)
     if name in ("FloorDiv", "Mod") and typing.is_integer(b.type) and not b.known:
         b = fl.checked(f"divisor(rt, {b.code}", b.type, fl.site(node, "", "divide"))
-    if infix == "**" and isinstance(signature.result, types.Complex):
-        check_square(fl, b, node)
     kind = typing.numpy_dtype(signature.result).kind
     helper = ops.helper_of(infix, kind, b.known)
     code = f"{helper}({a.code}, {b.code})" if helper else f"({a.code} {infix} {b.code})"
@@ -92,15 +90,6 @@ def check_division(fl: Expressions, infix: str, kind: Type, divisor: Val, node: 
     if isinstance(kind, types.Complex) or (fl.program.debug and not fast):
         site = fl.site(node, "ZeroDivisionError: division by zero", "raise")
         fl.emit(f"rt.raised_if({site}, {divisor.code} == 0, {fl.mask})")
-
-
-def check_square(fl: Expressions, exponent: Val, node: ast.AST) -> None:
-    if not exponent.known or exponent.const != 2:
-        fl.fail(
-            UnsupportedError, node, "a complex number can be raised to the power 2 only",
-            "Numba's CUDA target compiles other powers, but they do not link. Multiply, or "
-            "use cmath.exp(w * cmath.log(z)).",
-        )  # fmt: skip
 
 
 def lower_unary(fl: Expressions, node: ast.UnaryOp) -> Val:

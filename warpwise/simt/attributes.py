@@ -15,7 +15,7 @@ from .errors import TypingError, UnsupportedError
 from .program import Val, describe
 from .refusals import alternative
 from .symbols import Symbol, is_cuda_module
-from .typing import STATIC, ArrayType, NamedTupleType, RecordType, TupleType
+from .typing import STATIC, ArrayType, NamedTupleType, PointerType, RecordType, TupleType
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -28,6 +28,9 @@ def lower_attribute(fl: Expressions, node: ast.Attribute) -> Val:
     value = fl.expression(node.value)
     if isinstance(value.type, ArrayType):
         return array_attribute(fl, value, node)
+    if isinstance(value.type, PointerType):
+        fl.fail(TypingError, node, f"a pointer has no .{node.attr}", "Pass the number of elements, "
+                f"or make an array: carray({ast.unparse(node.value)}, shape).")  # fmt: skip
     if isinstance(value.type, RecordType):
         return structures.read(fl, value, node.attr, node)
     if isinstance(value.type, NamedTupleType):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from numba.core import types
 
-from . import typing
+from . import stores, subscripts, typing
 from .errors import TypingError
 from .program import Val, describe
 from .typing import STATIC, ArrayType, TupleType
@@ -53,17 +53,17 @@ def _element(fl: Expressions, node: ast.Call, args: list[Val], name: str, count:
 def _load(name: str) -> Handler:
     def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
         index = _element(fl, node, args, name, 2)
-        return fl.element(args[0], index, ast.unparse(node.args[0]), node)
+        return subscripts.element(fl, args[0], index, ast.unparse(node.args[0]), node)
 
     return lower
 
 
 def _store(name: str) -> Handler:
-    def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
+    def lower(fl: Any, node: ast.Call, args: list[Val]) -> Val:
         index, label = _element(fl, node, args, name, 3), ast.unparse(node.args[0])
         if args[0].type.readonly:
-            fl.fail(TypingError, node, *fl.why_readonly(label))
-        fl.store(args[0], index, args[2], node, label)
+            fl.fail(TypingError, node, *stores.why_readonly(fl, label))
+        stores.store(fl, args[0], index, args[2], node, label)
         return Val("None", STATIC, None)
 
     return lower

@@ -11,7 +11,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from .errors import TypingError, UnsupportedError
-from .names import free_in
+from .names import changed_by, free_in, has
 from .program import Val
 from .source import Source
 from .typing import STATIC
@@ -30,8 +30,11 @@ class Closure:
         self.node = node
         self.scope = home.scope
         outer = home.source
-        self.source = Source(tree.name, outer.filename, outer.first_line, outer.text, tree)
         self.captured = [n for n in sorted(free_in(tree)) if home.is_local(n)]
+        self.changed = changed_by(tree)
+        if self.changed:
+            tree = _giving_back(home, tree, self.changed)
+        self.source = Source(tree.name, outer.filename, outer.first_line, outer.text, tree)
         #: captured names that are the same wherever the function goes
         self.constants: dict[str, Val] = {}
         for name in self.captured:
@@ -77,6 +80,19 @@ class Closure:
                     f"Make {name} a parameter of {self.source.name}.",
                 )  # fmt: skip
         return found
+
+
+def _giving_back(home: Expressions, tree: ast.FunctionDef, changed: list[str]) -> ast.FunctionDef:
+    """The function as one that returns the nonlocal names; its caller assigns them."""
+    if has(tree, ast.Return):
+        home.fail(UnsupportedError, tree, f"{tree.name} changes nonlocal names, and so cannot "
+                  "return here", "Return the new value instead.")  # fmt: skip
+    body = [part for part in tree.body if not isinstance(part, ast.Nonlocal)]
+    end = ast.Return(ast.Tuple([ast.Name(name, ast.Load()) for name in changed], ast.Load()))
+    for node in ast.walk(end):
+        ast.copy_location(node, tree.body[-1])
+    made = ast.FunctionDef(tree.name, tree.args, [*body, end], [], None)
+    return ast.copy_location(made, tree)
 
 
 def closure_of(home: Expressions, node: ast.FunctionDef | ast.Lambda) -> Val:

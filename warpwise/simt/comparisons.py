@@ -62,6 +62,8 @@ def compare(fl: Expressions, name: str, left: Val, right: Val, node: ast.AST) ->
     function, infix = ops.COMPARE[name]
     if left.static and right.static:
         return fl.known(np.bool_((left.const == right.const) == (infix == "==")), types.boolean)
+    if infix in ("==", "!=") and (_is_none(left) or _is_none(right)):
+        return fl.known(np.bool_(infix == "!="), types.boolean)  # whatever the other one is
     if typing.is_enum(left.type) and left.type == right.type and infix in ("==", "!="):
         left, right = named.plain(left), named.plain(right)
     if isinstance(left.type, TupleType) and isinstance(right.type, TupleType):
@@ -74,6 +76,10 @@ def compare(fl: Expressions, name: str, left: Val, right: Val, node: ast.AST) ->
     fl.operation(f"compare {arithmetic.counted(signature.args[0])}", node)
     result = Val(f"({a.code} {infix} {b.code})", types.boolean)
     return lints.float64(fl, infix, left, right, result, node)
+
+
+def _is_none(value: Val) -> bool:
+    return value.static and value.const is None
 
 
 def compare_tuples(fl: Expressions, name: str, left: Val, right: Val, node: ast.AST) -> Val:

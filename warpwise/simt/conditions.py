@@ -6,6 +6,7 @@ A side that has an effect runs under a mask of its own, for the lanes that need 
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from numba.core import types
@@ -65,6 +66,10 @@ def _under(fl: Expressions, test: str, operand: ast.expr, negate: bool) -> tuple
     fl.lines, fl.mask, fl.segment = [], inner, None
     fl.depth += 1
     value = fl.expression(operand)
+    if re.search(
+        rf"\b{inner}\b", value.code
+    ):  # it looks at the lanes: computed where they are known
+        value = fl.held(value)
     lines, fl.lines, fl.mask = fl.lines, outer_lines, outer_mask
     fl.segment = outer_segment
     fl.depth -= 1

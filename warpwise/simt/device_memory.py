@@ -33,7 +33,7 @@ class Memory:
         """Where it starts, as a number; 0 when it is empty."""
         return address_of(self.root.buf) + self.offset if self.size else 0
 
-    handle = address
+    handle = device_pointer = address
 
     @property
     def device_ctypes_pointer(self) -> ctypes.c_void_p:

@@ -29,7 +29,7 @@ from . import (
 from .closures import closure_of
 from .errors import TypingError, UnsupportedError
 from .functions import UnresolvedError
-from .lowering import Lowering
+from .lowering import Lowering, UnassignedError
 from .program import MISSING, Val, describe
 from .refusals import without_numba_cuda
 from .rounding import narrow
@@ -219,6 +219,8 @@ def _lower_name(fl: Expressions, node: ast.Name) -> Val:
     if fl.unresolved(node.id):
         raise UnresolvedError
     if fl.is_local(node.id):
+        if fl.mask != "m":
+            raise UnassignedError(node, fl.mask)
         fl.fail(
             TypingError, node, f"{node.id} is read before anything is assigned to it",
             f"Give {node.id} a value first, on every path that leads here.",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import objects, typing
+from .assignments import assign_name
 from .closures import Closure
 from .errors import TypingError, UnsupportedError
 from .frozen import FrozenScope
@@ -90,6 +91,13 @@ def call_device(
     if result is None:
         return Val("None", STATIC, None)
     value = Val(out, result)
+    if isinstance(device, Closure) and device.changed:
+        if fl is not device.home:
+            fl.fail(UnsupportedError, node, f"{name} changes names of {device.home.source.name}, "
+                    "and so can be called only there", "Return the new value instead.")  # fmt: skip
+        for changed, item in zip(device.changed, fl.items(value), strict=True):
+            assign_name(fl, changed, item, node)
+        return Val("None", STATIC, None)
     return fl.cast(value, result_type, node) if typing.is_number(result_type) else value
 
 

@@ -29,6 +29,14 @@ class Again(Exception):
     """Lower the function once more: another name has to be tracked."""
 
 
+class UnassignedError(Exception):
+    """Some lanes read a name that no path to here assigns."""
+
+    def __init__(self, node: ast.Name, mask: str) -> None:
+        self.node = node
+        self.mask = mask
+
+
 class Lowering:
     """The state of one function, and what is written with it."""
 

@@ -38,7 +38,14 @@ def assigned_in(node: ast.AST) -> set[str]:
             found.add(inner.id)
         elif isinstance(inner, (ast.FunctionDef, ast.MatchAs)) and inner is not node:
             found.update([inner.name] if inner.name else [])
+            if isinstance(inner, ast.FunctionDef):
+                found.update(changed_by(inner))
     return found
+
+
+def changed_by(tree: ast.FunctionDef | ast.Lambda) -> list[str]:
+    """Names of the function around it that an inner function declares nonlocal."""
+    return [name for n in own(tree) if isinstance(n, ast.Nonlocal) for name in n.names]
 
 
 def idle_in(loop: ast.While) -> set[str]:
@@ -65,10 +72,10 @@ def idle_in(loop: ast.While) -> set[str]:
 
 def free_in(tree: Inner) -> set[str]:
     """Names that an inner function reads from outside."""
-    bound = {*parameters_of(tree), *assigned_in(tree)}
+    bound = {*parameters_of(tree), *assigned_in(tree)} - set(changed_by(tree))
     if tree.args.vararg is not None:
         bound.add(tree.args.vararg.arg)
-    read: set[str] = set()
+    read = set(changed_by(tree))
     for inner in own(tree):
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load):
             read.add(inner.id)
@@ -82,7 +89,9 @@ def assigned_once(tree: ast.FunctionDef) -> set[str]:
     stores = Counter(n.id for n in own(tree) if isinstance(n, ast.Name)
                      and isinstance(n.ctx, ast.Store))  # fmt: skip
     top = {name for statement in tree.body for name in targets(statement)}
-    return {name for name in top if stores[name] == 1} - set(parameters_of(tree))
+    inner = (n for n in own(tree) if isinstance(n, ast.FunctionDef) and n is not tree)
+    again = {name for one in inner for name in changed_by(one)}
+    return {name for name in top if stores[name] == 1} - set(parameters_of(tree)) - again
 
 
 def names(node: ast.AST) -> Iterator[str]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import arithmetic, comparisons, ops, typing
+from .elementwise import lower_into
 from .errors import TypingError, UnsupportedError
 from .program import Val, describe
 
@@ -98,6 +99,8 @@ def lower_ufunc(fl: Expressions, node: ast.Call, called: Any, args: list[Val]) -
         instead = f"math.{name}(x)" if hasattr(math, name) else same.get(name, "")
         fl.fail(UnsupportedError, node, f"Numba's CUDA target does not compile np.{name}",
                 f"Write {instead}." if instead else "Write it with operators.")  # fmt: skip
+    if len(args) == called.nin + called.nout:
+        return lower_into(fl, node, called, args)
     if len(args) != called.nin:
         fl.fail(TypingError, node, f"np.{name} takes {called.nin} number"
                 f"{'s' * (called.nin > 1)} in a kernel")  # fmt: skip

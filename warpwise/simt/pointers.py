@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .expressions import Expressions
 
 
-def bound(name: str, value: Any, wanted: types.CPointer) -> ArrayRef:
+def bound(name: str, value: Any, wanted: Any) -> ArrayRef:
     """The elements from an address of device memory to the end of that memory."""
     address = getattr(value, "value", value)  # ctypes.c_void_p, or a number
     if isinstance(address, bool) or not hasattr(address, "__index__"):

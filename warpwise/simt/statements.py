@@ -25,7 +25,7 @@ from .expressions import Expressions
 from .flow import Env, Loop, Probe
 from .frozen import FrozenScope
 from .functions import UnresolvedError
-from .lowering import Again
+from .lowering import Again, UnassignedError
 from .names import assigned_in, may_leave, names, returns_early, targets
 from .program import Lines, Program, Val, Var, describe, same_type
 from .source import Source
@@ -176,7 +176,26 @@ class Function(Expressions):
 
     def statement(self, node: ast.stmt) -> bool:
         """Lower one statement; False when no lane goes on after it."""
-        return self._probed(node, self.probe) if self.probe else self._statement(node)
+        if self.probe:
+            return self._probed(node, self.probe)
+        mask, depth, segment, lines = self.mask, self.depth, self.segment, self.lines
+        written = len(lines)
+        try:
+            return self._statement(node)
+        except UnassignedError as error:
+            read, name = error.node, error.node.id
+            if error.mask != mask:  # in one side of an `and`, or in the head of a loop
+                self.fail(
+                    TypingError, read, f"{name} is read before anything is assigned to it",
+                    f"Give {name} a value first, on every path that leads here.",
+                )  # fmt: skip
+        # Whoever comes here stops, as at a raise; what was written of the statement is dropped.
+        self.mask, self.depth, self.segment, self.lines = mask, depth, segment, lines
+        del lines[written:]
+        site = self.site(read, name, "read")
+        self.emit(f"bound(rt, None, False, {mask}, {name!r}, {site})")
+        self.emit(f"{mask} = False")
+        return False
 
     def _probed(self, node: ast.stmt, probe: Probe) -> bool:
         """A statement of a function whose result type is looked for; only types matter.

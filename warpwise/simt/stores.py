@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from numba.core import types
 
-from . import structures, subscripts, typing, vectors
+from . import pointers, structures, subscripts, typing, vectors
 from .errors import TypingError, UnsupportedError
 from .iterators import Flat
 from .names import parameters_of
 from .program import Val, describe
-from .typing import ArrayType, TupleType
+from .typing import ArrayType, PointerType, TupleType
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -35,6 +35,8 @@ def target_of(fl: Function, target: ast.Subscript, array: Val) -> tuple[Val, lis
     flat_index: list[Any] | None = None
     if isinstance(array.const, Flat):
         array, flat_index = subscripts.flat_element(fl, array.const, target)
+    if isinstance(array.type, PointerType):
+        return pointers.element(fl, target, array)
     if not isinstance(array.type, ArrayType):
         fl.fail(TypingError, target, f"{name} is {describe(array.type)}; only elements of "
                   "arrays can be stored to")  # fmt: skip

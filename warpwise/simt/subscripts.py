@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from numba.core import types
 
-from . import iterators, named, structures, typing, vectors
+from . import iterators, named, pointers, structures, typing, vectors
 from .errors import TypingError, UnsupportedError
 from .program import Val, describe
-from .typing import ArrayType, RecordType, TupleType
+from .typing import ArrayType, PointerType, RecordType, TupleType
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -26,6 +26,9 @@ def lower_subscript(fl: Expressions, node: ast.Subscript) -> Val:
                 label = ast.unparse(node.value)
                 return structures.read_array(fl, value, name, node, label)
         return element_or_view(fl, value, node)
+    if isinstance(value.type, PointerType):
+        array, index = pointers.element(fl, node, value)
+        return element(fl, array, f"{index[0].code}, ", ast.unparse(node.value), node)
     if isinstance(value.type, RecordType):
         return structures.read(fl, value, field_of(fl, value, node), node)
     if isinstance(value.type, TupleType) or isinstance(value.const, tuple):

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from numba.core import types
-from numba.core.types import containers
+from numba.core.types import CPointer, containers  # type: ignore[attr-defined]
 from numba.np.numpy_support import as_dtype, from_dtype
 
 from .rounding import BFLOAT16
@@ -298,7 +298,7 @@ def from_signature(kind: Type) -> Type:
         items = tuple(from_signature(item) for item in kind)
         named = isinstance(kind, containers.BaseNamedTuple)
         return NamedTupleType(items, kind.instance_class) if named else TupleType(items)
-    if isinstance(kind, types.CPointer) and is_number(kind.dtype):
+    if isinstance(kind, CPointer) and is_number(kind.dtype):
         return PointerType(kind.dtype)
     if is_scalar(kind):
         return kind
