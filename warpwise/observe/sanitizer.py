@@ -19,15 +19,17 @@ from ..simt.records import RecordRoot
 from ..simt.storage import where_in_buffer
 from ..simt.values import ArrayRef, Mask, Root, Value
 from ..simt.views import Retyped
-from . import findings, shadow
-from .area import Area, bits_of, digest
-from .base import Quiet
+from . import claims, findings, shadow
+from .area import Area, Logged, Queued, bits_of, digest
+from .base import Quiet, active
+from .claims import ATOMIC, LOAD, STORE
 from .findings import Finding, Findings
 from .locks import Locks
 from .order import Order
 from .profiler import launch_of
 
 RECORDS = 512  # kinds of findings between pairs of places; more are not told apart
+HELD = 1 << 22  # bytes of accesses to one shared array that wait for a barrier
 
 
 class Sanitizer(Quiet):
@@ -49,7 +51,8 @@ class Sanitizer(Quiet):
         self._areas: dict[int, Area] = {}
         self._records: Any = np.zeros((RECORDS, shadow.RECORD), np.int64)
         self._used = 0
-        self._loads: dict[int, tuple[Area, list[Any], list[int]]] = {}  # put off, by area
+        self._waiting: list[Area] = []  # shared memory with accesses in its queue
+        self._rounds = 0  # of accesses between barriers that were looked at together
         self._stored: dict[int, tuple[Root, Any]] = {}  # local arrays: which elements hold a value
         self._arrays: dict[int, ArrayRef] = {}  # by site, for messages
         self._units: dict[int, tuple[int, int]] = {}  # site -> memory, bytes of a row of its shadow
@@ -70,11 +73,28 @@ class Sanitizer(Quiet):
         atomic = any(s.op == "atomic" and s.space == root.space for s in run.program.sites)
         size = root.count if root.space == "shared" else root.buf.size
         area = self._areas[_memory(run, root)] = Area(root, size, atomic)
+        if self._order is not None or run.threads > claims.MOST_THREADS:
+            area.open()
         return area
+
+    def _open(self, area: Area) -> None:
+        """From now on the area has a full shadow."""
+        for one in area.open():
+            at = one.at[0] + one.at[1]
+            # Nobody else has written there, so what was stored last is still there.
+            bits = self._nothing
+            if one.kind == STORE:
+                bits = bits_of(one.root.buf.dtype, one.root.buf[at])
+            self._used = shadow.access(
+                area.shadow, area.atomics, area.values, area.init, at, one.mask, bits,
+                one.first_block, False, 1, one.epochs, one.warp_epochs, one.site,
+                one.kind != LOAD, one.kind == ATOMIC, self._records, self._used, self._pending,
+            )  # fmt: skip
 
     def _refine(self, run: Run, area: Area, root: Root) -> None:
         """The same memory is looked at as a smaller type: what was noted moves along."""
         memory = _memory(run, root)
+        self._open(area)
         factor = area.refine(root.buf.dtype.itemsize)
         for record in self._records[: self._used]:
             site = int(record[shadow.SITE])
@@ -88,6 +108,7 @@ class Sanitizer(Quiet):
         blocks, threads = run.lanes
         self._epochs: Any = np.zeros(blocks, np.int64)
         self._warp_epochs: Any = np.zeros((blocks, -(-threads // 32)), np.int64)
+        self._shape = 1, threads
         self._everyone = np.ones((1, threads), np.bool_)
         self._nothing = np.zeros((1, threads), np.int64)  # the bits of what is only read
         self._even = True  # all blocks have passed the same barriers
@@ -97,7 +118,7 @@ class Sanitizer(Quiet):
         self._areas = {k: a for k, a in self._areas.items() if a.root.space == "global"}
 
     def end_chunk(self, run: Run) -> None:
-        self._catch_up(run)
+        self._catch_up(run, ordered=True)
 
     def allocate(self, run: Run, place: Any, arr: ArrayRef) -> None:
         root = arr.root
@@ -113,20 +134,22 @@ class Sanitizer(Quiet):
         self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value, m: Mask,
         value: Value,
     ) -> None:  # fmt: skip
-        if not self._put_off(run, site, arr, at, m):
-            self._access(run, site, arr, at, m, None, False, False)
+        if not self._put_off(run, LOAD, site, arr, at, m, None):
+            self._access(run, LOAD, site, arr, at, m)
 
     def store(
         self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value, m: Mask,
         value: Value,
     ) -> None:  # fmt: skip
-        self._access(run, site, arr, at, m, value, True, False)
+        if not self._put_off(run, STORE, site, arr, at, m, value):
+            self._access(run, STORE, site, arr, at, m, value)
 
     def atomic(
         self, run: Run, site: int, arr: ArrayRef, index: tuple[Value, ...], at: Value, m: Mask,
         name: str, operands: tuple[Value, ...], old: Value,
     ) -> None:  # fmt: skip
-        self._access(run, site, arr, at, m, None, True, True)
+        if not self._put_off(run, ATOMIC, site, arr, at, m, None):
+            self._access(run, ATOMIC, site, arr, at, m, old)
         if self._order is not None and arr.root.space != "local":
             here = np.broadcast_to(m, run.lanes)
             changed = here if name != "cas" else here & (old == operands[0])
@@ -154,44 +177,88 @@ class Sanitizer(Quiet):
             cell = id(arr.root), block, where
             self._locks.exchange(thread, cell, site, before, after, done)
 
-    def _put_off(self, run: Run, site: int, arr: ArrayRef, at: Value, m: Mask) -> bool:
-        """Keep a load of shared memory that is the same in all blocks for `_catch_up`."""
+    def _put_off(
+        self, run: Run, kind: int, site: int, arr: ArrayRef, at: Value, m: Mask, value: Value
+    ) -> bool:
+        """Keep an access to shared memory for the next barrier: one that is the same in all blocks,
+        or an atomic operation among others."""
         root = arr.root
-        plain = root.space == "shared" and m is True and self._even and not run.divided
-        if not plain or self._order is not None or isinstance(root, Retyped):
+        if root.space != "shared" or not self._even or self._order is not None or run.divided:
+            return False
+        if isinstance(root, Retyped) or run.width < self._shape[1]:
             return False
         memory = _memory(run, root)
         area = self._areas[memory]
-        same = area.rows == 1 and at.shape == self._everyone.shape
-        if not same or root.buf.dtype.itemsize != area.unit or run.width < run.threads_per_block:
+        if root.buf.dtype.itemsize != area.unit:
             return False
-        self._arrays.setdefault(site, arr)
-        self._units[site] = memory, area.unit
-        self._loads.setdefault(id(area), (area, [], []))
-        self._loads[id(area)][1].append(at)
-        self._loads[id(area)][2].append(site)
+        if kind == ATOMIC:
+            if area.entered == self._epochs[0] or not area.all_stored():
+                return False
+        elif area.rows > 1 or not (
+            (m is True or m.shape == self._shape) and (at.ndim == 0 or at.shape == self._shape)
+        ):
+            return False
+        if area.queue and (area.queue[0].kind == ATOMIC) != (kind == ATOMIC):
+            return False
+        if site not in self._units:
+            self._arrays.setdefault(site, arr)
+            self._units[site] = memory, area.unit
+        if not area.queue:
+            self._waiting.append(area)
+        area.queue.append(Queued(kind, at, m, value, root.buf.dtype, site))
+        area.held += 8 * max(at.size, self._shape[1]) + (0 if value is None else value.nbytes)
+        if area.held > HELD:
+            self._catch_up(run)
         return True
 
-    def _catch_up(self, run: Run) -> None:
-        """Enter the loads that were put off, before anything that comes after them."""
-        for area, at, sites in self._loads.values():
-            self._used = shadow.reads(
-                area.shadow, area.atomics, area.values, area.init, np.concatenate(at),
-                self._everyone, self._nothing, run.first_block, run.blocks_here, self._epochs[:1],
-                self._warp_epochs[:1], np.array(sites), self._records, self._used, self._pending,
-            )  # fmt: skip
-        self._loads.clear()
+    def _catch_up(self, run: Run, ordered: bool = False) -> None:
+        """Look at the accesses that were put off, before anything that comes after them.  ordered:
+        a barrier of everyone orders them before all that follows."""
+        for area in self._waiting:
+            if area.queue[0].kind != ATOMIC:
+                self._settle(run, area, ordered)
+            elif not ordered:
+                for one in area.queue:
+                    self._enter(run, area, ATOMIC, one.site, one.dtype, one.at, one.mask, None)
+            area.queue.clear()
+            area.held = 0
+        self._waiting.clear()
+
+    def _settle(self, run: Run, area: Area, ordered: bool) -> None:
+        """Loads and stores that are the same in all blocks."""
+        queue, threads = area.queue, self._shape[1]
+        at = np.concatenate([_dense(one.at, 1, threads) for one in queue])
+        mask = np.concatenate([self._everyone if one.mask is True else one.mask for one in queue])
+        writes = np.array([one.kind == STORE for one in queue])
+        self._rounds += 1
+        if (
+            ordered and area.entered != self._epochs[0]
+            and claims.orderly(area.owners, area.init, at, mask, writes, self._rounds)
+        ):  # fmt: skip
+            return
+        bits = np.concatenate([
+            self._nothing if one.kind == LOAD
+            else _dense(digest(bits_of(one.dtype, one.value)), 1, threads)
+            for one in queue
+        ])  # fmt: skip
+        self._used = shadow.several(
+            area.shadow, area.atomics, area.values, area.init, at, mask, bits, run.first_block,
+            run.blocks_here, self._epochs[:1], self._warp_epochs[:1],
+            np.array([one.site for one in queue]), writes, self._records, self._used,
+            self._pending,
+        )  # fmt: skip
+        area.entered = self._epochs[0]
 
     def _access(
-        self, run: Run, site: int, arr: ArrayRef, at: Value, m: Mask, value: Any, writes: bool,
-        atomic: bool,
+        self, run: Run, kind: int, site: int, arr: ArrayRef, at: Value, m: Mask,
+        value: Value = None,
     ) -> None:  # fmt: skip
+        """Look at one access.  value: what is stored, or what an atomic operation has found."""
         if run.divided is not None:
             return  # a barrier failed: nothing after it is ordered
         if arr.root.space == "local":
-            self._local(run, site, arr, at, m, writes)
+            self._local(run, site, arr, at, m, kind != LOAD)
             return
-        self._catch_up(run)
         root = arr.root.whole if isinstance(arr.root, Retyped) else arr.root
         memory = _memory(run, root)
         area = self._areas.get(memory)
@@ -200,15 +267,33 @@ class Sanitizer(Quiet):
             area = self._watch(run, root)
         if area is None:
             return
-        if arr.root.buf.dtype.itemsize < area.unit:
+        if area.queue:
+            self._catch_up(run)
+        dtype = arr.root.buf.dtype
+        if dtype.itemsize < area.unit:
             self._refine(run, area, arr.root)
         self._arrays.setdefault(site, arr)
         self._units[site] = memory, area.unit
+        if area.log is not None:
+            if dtype.itemsize == area.unit and run.width == run.threads_per_block:
+                if self._claimed(run, area, kind, site, arr.root, at, m):
+                    return
+            self._open(area)
+            if kind == ATOMIC:  # it has happened; what a plain store left is what the first found
+                _, where, before = active(run, m, at, value)
+                area.values[0, where[::-1]] = bits_of(dtype, before[::-1])[0]
+        self._enter(run, area, kind, site, dtype, at, m, value)
+
+    def _enter(
+        self, run: Run, area: Area, kind: int, site: int, dtype: Any, at: Value, m: Mask,
+        value: Value,
+    ) -> None:  # fmt: skip
+        """Check one access against the full shadow, then enter it."""
         blocks, threads = run.blocks_here, run.threads_per_block
-        bits = self._nothing[:, :1] if value is None else bits_of(arr.root.buf.dtype, value)
+        bits = bits_of(dtype, value) if kind == STORE else self._nothing[:, :1]
         if run.width < threads:  # one warp runs
             at, m, bits = _whole(run, at, 0), _whole(run, m, False), _whole(run, bits, 0)
-        if arr.root.space == "shared":
+        if area.root.space == "shared":
             alike = area.rows == 1 and max(_height(at), _height(m)) == 1 and self._even
             if alike and self._order is None:
                 rows = 1  # every block does the same: look at one
@@ -217,26 +302,38 @@ class Sanitizer(Quiet):
                 area.expand(blocks, threads)
                 rows = blocks
             per_block = rows > 1
+            area.entered = self._epochs[0]
         else:
             rows, per_block = blocks, False
         positions = _dense(at, rows, threads)
         mask = self._everyone if m is True else _dense(m, _height(m), threads)
-        bits = self._nothing if value is None else _dense(bits, _height(bits), threads)
+        bits = _dense(bits, _height(bits), threads) if kind == STORE else self._nothing
         weight = blocks if rows < blocks else 1
         warp_epochs = self._warp_epochs if self._order is None else self._order.times
-        pieces = arr.root.buf.dtype.itemsize // area.unit  # of a type wider than the unit
+        pieces = dtype.itemsize // area.unit  # of a type wider than the unit
         for piece in range(pieces):
             at_unit = positions if pieces == 1 else positions * pieces + piece
             self._pending[:1] = 0
             self._used = shadow.access(
                 area.shadow, area.atomics, area.values, area.init, at_unit,
                 mask, bits, run.first_block, per_block, weight if piece == 0 else 0,
-                self._epochs[:rows], warp_epochs[:rows], site, writes, atomic, self._records,
-                self._used, self._pending,
+                self._epochs[:rows], warp_epochs[:rows], site, kind != LOAD, kind == ATOMIC,
+                self._records, self._used, self._pending,
             )  # fmt: skip
             if self._order is not None:
                 for hazard in self._pending[1 : 1 + self._pending[0, 0]].tolist():
                     self._judge(self._order, hazard)
+
+    def _claimed(
+        self, run: Run, area: Area, kind: int, site: int, root: Root, at: Value, m: Mask
+    ) -> bool:
+        """Whether an access to global memory cannot race with what was so far."""
+        threads = run.threads_per_block
+        at = _dense(at, run.blocks_here, threads)
+        mask = self._everyone if m is True else _dense(m, _height(m), threads)
+        access = Logged(kind, root, claims.parts(at), mask, site, run.first_block, self._epochs,
+                        self._warp_epochs)  # fmt: skip
+        return area.claim(access, at, threads)
 
     def _judge(self, order: Order, hazard: list[int]) -> None:
         """Note a hazard that no flag and no meeting of the warp orders."""
@@ -275,19 +372,20 @@ class Sanitizer(Quiet):
     # -- order -------------------------------------------------------------------
 
     def barrier(self, run: Run, site: int, m: Mask) -> None:
-        self._catch_up(run)
+        # Not in place: the log of global memory keeps them.
+        self._catch_up(run, ordered=m is True and self._even)
         if m is True:
-            self._epochs += 1
+            self._epochs = self._epochs + 1
         else:
-            self._epochs += np.broadcast_to(m, run.lanes).any(axis=1)
+            self._epochs = self._epochs + np.broadcast_to(m, run.lanes).any(axis=1)
             self._even = self._even and bool((self._epochs == self._epochs[0]).all())
         if self._order is not None:
             self._order.barrier(np.flatnonzero(_whole(run, m, False).any(axis=1)))
 
     def grid_barrier(self, run: Run, site: int) -> None:
         """Orders everything before it against everything after it: forget who was where."""
-        self._catch_up(run)
-        self._epochs += 1
+        self._catch_up(run, ordered=True)
+        self._epochs = self._epochs + 1
         for area in self._areas.values():
             if area.root.space == "global":
                 area.forget()
@@ -297,11 +395,11 @@ class Sanitizer(Quiet):
         if self._order is not None:
             self._meet(self._order, run, mask, m)
         elif m is True and run.width == run.threads_per_block:
-            self._warp_epochs += 1
+            self._warp_epochs = self._warp_epochs + 1
         else:
             here = _whole(run, m, False)
             starts = np.arange(0, run.threads_per_block, 32)
-            self._warp_epochs += np.add.reduceat(here, starts, axis=1) > 0
+            self._warp_epochs = self._warp_epochs + (np.add.reduceat(here, starts, axis=1) > 0)
             self._even = self._even and bool((self._warp_epochs == self._warp_epochs[:1]).all())
 
     def _meet(self, order: Order, run: Run, mask: Value, m: Mask) -> None:
@@ -317,7 +415,6 @@ class Sanitizer(Quiet):
                 order.meet(row, lane[called & (lane // 32 == warp) & (masks[row] == named)])
 
     def fence(self, run: Run, site: int, device: bool, m: Mask) -> None:
-        self._catch_up(run)
         if self._order is not None:
             self._order.fence(device, _whole(run, m, False), self._epochs)
 
@@ -342,6 +439,7 @@ class Sanitizer(Quiet):
 
     def report(self, run: Run) -> list[Finding]:
         """The findings so far, by line."""
+        self._catch_up(run)
         found = [
             findings.of_record(
                 run, row, arr, at, self._why.get(_key(row), ""),

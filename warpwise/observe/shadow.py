@@ -21,7 +21,7 @@ import numpy as np
 EPOCH, WARP, PLACE = 1, 2, 3
 WRITER, READER, SECOND = 0, 4, 8
 COLUMNS = 12
-LAST = 0
+LAST, BEFORE = 0, 4
 ATOMIC_COLUMNS = 8
 
 # Kinds of hazard.
@@ -61,90 +61,44 @@ def note(
 
 @numba.njit(cache=True, nogil=True)
 def _apart(
-    other: int, other_epoch: int, other_warp: int, thread: int, epoch: int, warp_epoch: int,
+    other: int, other_epoch: int, other_warp: int, t: int, first: int, epoch: int, warp_epoch: int,
     threads: int, exact: bool,
 ) -> int:  # fmt: skip
     """How far apart another thread's access is: 0 when something orders it before this one, 1 in
     the same warp, 2 in another warp, 3 in another block.  other: thread + 1, or 0 for none.
+    t: the thread in its block, whose first thread is `first`.
     exact: somebody else judges the order within a warp.
 
     It takes numbers alone: passing an array costs more than all of this.
     """
-    other -= 1
-    if other < 0 or other == thread:
+    if other == 0:
         return 0
-    first = thread - thread % threads
-    if other < first or other >= first + threads:
+    inside = other - 1 - first
+    if inside == t:
+        return 0
+    if inside < 0 or inside >= threads:
         return 3  # nothing orders two blocks of a launch
     if other_epoch != epoch:
         return 0
-    if (other - first) // 32 == (thread - first) // 32:
+    if inside >> 5 == t >> 5:
         return 1 if exact or other_warp == warp_epoch else 0
     return 2
 
 
 @numba.njit(cache=True, nogil=True)
-def _level(
-    table: Any, i: int, at: int, thread: int, epoch: int, warp_epoch: int, threads: int, exact: bool
-) -> int:
-    """How far apart the access in columns `at` of row i is."""
-    return _apart(table[i, at], table[i, at + EPOCH], table[i, at + WARP], thread, epoch,
-                  warp_epoch, threads, exact)  # fmt: skip
-
-
-@numba.njit(cache=True, nogil=True)
-def _enter_second(
-    table: Any, i: int, at: int, thread: int, epoch: int, warp_epoch: int, site: int, threads: int,
-    exact: bool,
-) -> None:  # fmt: skip
-    """Enter an access of which two are kept.  The older one is the one that is farthest from this:
-    so whatever orders a later access with one of them, a third that it does not order is there."""
-    if table[i, at] > 0 and table[i, at] != thread + 1:
-        last = _level(table, i, at, thread, epoch, warp_epoch, threads, exact)
-        if last >= _level(table, i, at + 4, thread, epoch, warp_epoch, threads, exact):
-            for k in range(4):
-                table[i, at + 4 + k] = table[i, at + k]
-    table[i, at] = thread + 1
-    table[i, at + EPOCH] = epoch
-    table[i, at + WARP] = warp_epoch
-    table[i, at + PLACE] = site
-
-
-@numba.njit(cache=True, nogil=True)
 def _hazard(
-    records: Any, used: int, pending: Any, kind: int, site: int, table: Any, i: int, at: int,
-    level: int, same: bool, thread: int, weight: int,
+    records: Any, used: int, pending: Any, kind: int, site: int, place: int, level: int,
+    same: bool, thread: int, other: int, epoch: int, warp_epoch: int, at: int, weight: int,
 ) -> int:  # fmt: skip
-    """Note a hazard; or, with room in `pending`, leave it to be judged."""
-    other = table[i, at] - 1
+    """Note a hazard with an access of `other`, at `place`; or, with room in `pending`, leave it to
+    be judged."""
     if pending.shape[0] == 0:
-        return note(records, used, kind, site, table[i, at + PLACE], level, same, thread,
-                    other, i, weight)  # fmt: skip
+        return note(records, used, kind, site, place, level, same, thread, other, at, weight)
     pending[0, 0] += 1
     p = pending[pending[0, 0]]
-    p[KIND], p[SITE], p[OTHER], p[LEVEL] = kind, site, table[i, at + PLACE], level
+    p[KIND], p[SITE], p[OTHER], p[LEVEL] = kind, site, place, level
     p[SAME_VALUE], p[COUNT], p[THREAD], p[OTHER_THREAD] = same, weight, thread, other
-    p[AT], p[RECORD], p[RECORD + 1] = i, table[i, at + EPOCH], table[i, at + WARP]
-    return used
-
-
-@numba.njit(cache=True, nogil=True)
-def _hazard_of_two(
-    records: Any, used: int, pending: Any, kind: int, site: int, table: Any, i: int, at: int,
-    thread: int, epoch: int, warp_epoch: int, threads: int, weight: int,
-) -> int:  # fmt: skip
-    """Note the farther of the two accesses that are kept, or leave both to be judged."""
-    exact = pending.shape[0] > 0
-    one = _level(table, i, at, thread, epoch, warp_epoch, threads, exact)
-    two = 0
-    if one < 2 or exact:
-        two = _level(table, i, at + 4, thread, epoch, warp_epoch, threads, exact)
-    if one and (exact or one >= two):
-        used = _hazard(records, used, pending, kind, site, table, i, at, one, False, thread,
-                       weight)  # fmt: skip
-    if two and (exact or two > one):
-        used = _hazard(records, used, pending, kind, site, table, i, at + 4, two, False, thread,
-                       weight)  # fmt: skip
+    p[AT], p[RECORD], p[RECORD + 1] = at, epoch, warp_epoch
     return used
 
 
@@ -163,6 +117,10 @@ def access(
     warps).  per_block: each row has a shadow of its own.  weight: for how many blocks a row stands.
     pending: (1 + 5 * lanes, RECORD + 2), hazards that somebody else judges; warp_epochs then has a
     column per lane.  Without rows they are noted at once.  Returns the number of records.
+
+    Of reads and of atomic operations two are kept.  The older one is the one that is farthest from
+    the newer: so whatever orders a later access with one of them, a third that it does not order is
+    there.
     """
     rows, threads = at.shape
     exact = pending.shape[0] > 0
@@ -172,43 +130,63 @@ def access(
         m = row if mask.shape[0] > 1 else 0
         b = row if bits.shape[0] > 1 else 0
         epoch = epochs[row]
+        first = (first_block + row) * threads
         for t in range(threads):
             if not mask[m, t]:
                 continue
             i = at[row, t]
-            thread = (first_block + row) * threads + t
-            warp_epoch = warp_epochs[row, t if exact else t // 32]
+            thread = first + t
+            warp_epoch = warp_epochs[row, t if exact else t >> 5]
             if init[own, i] == 0:
                 if atomic or not writes:
                     used = note(records, used, UNINITIALISED, site, site, 0, False, thread, -1,
                                 i, weight)  # fmt: skip
                 init[own, i] = 1  # once per element
-            if shadow[own, i, WRITER] > 0:
-                level = _apart(
-                    shadow[own, i, WRITER], shadow[own, i, EPOCH], shadow[own, i, WARP], thread,
-                    epoch, warp_epoch, threads, exact,
+            level = _apart(
+                shadow[own, i, WRITER], shadow[own, i, EPOCH], shadow[own, i, WARP], t, first,
+                epoch, warp_epoch, threads, exact,
+            )  # fmt: skip
+            if level:
+                same = writes and not atomic and values[own, i] == bits[b, t]
+                used = _hazard(
+                    records, used, pending, WAW if writes else RAW, site, shadow[own, i, PLACE],
+                    level, same, thread, shadow[own, i, WRITER] - 1, shadow[own, i, EPOCH],
+                    shadow[own, i, WARP], i, weight,
                 )  # fmt: skip
-                if level:
-                    same = writes and not atomic and values[own, i] == bits[b, t]
-                    used = _hazard(records, used, pending, WAW if writes else RAW, site,
-                                   shadow[own], i, WRITER, level, same, thread,
-                                   weight)  # fmt: skip
-            if mixed and not atomic and atomics[own, i, LAST] > 0:
-                used = _hazard_of_two(
-                    records, used, pending, WAW if writes else RAW, site, atomics[own], i, LAST,
-                    thread, epoch, warp_epoch, threads, weight,
+            if mixed and atomics[own, i, LAST] > 0:
+                last = _apart(
+                    atomics[own, i, LAST], atomics[own, i, LAST + EPOCH],
+                    atomics[own, i, LAST + WARP], t, first, epoch, warp_epoch, threads, exact,
                 )  # fmt: skip
+                second = _apart(
+                    atomics[own, i, BEFORE], atomics[own, i, BEFORE + EPOCH],
+                    atomics[own, i, BEFORE + WARP], t, first, epoch, warp_epoch, threads, exact,
+                )  # fmt: skip
+                if atomic:
+                    if last >= second and atomics[own, i, LAST] != thread + 1:
+                        for k in range(4):
+                            atomics[own, i, BEFORE + k] = atomics[own, i, LAST + k]
+                else:
+                    for older in range(2):  # the farther one, or both to be judged
+                        level, k = (second, BEFORE) if older else (last, LAST)
+                        if level and (exact or (second > last) == older):
+                            used = _hazard(
+                                records, used, pending, WAW if writes else RAW, site,
+                                atomics[own, i, k + PLACE], level, False, thread,
+                                atomics[own, i, k] - 1, atomics[own, i, k + EPOCH],
+                                atomics[own, i, k + WARP], i, weight,
+                            )  # fmt: skip
             last = second = 0
             if shadow[own, i, READER] > 0:
                 last = _apart(
                     shadow[own, i, READER], shadow[own, i, READER + EPOCH],
-                    shadow[own, i, READER + WARP], thread, epoch, warp_epoch, threads, exact,
+                    shadow[own, i, READER + WARP], t, first, epoch, warp_epoch, threads, exact,
                 )  # fmt: skip
                 second = _apart(
                     shadow[own, i, SECOND], shadow[own, i, SECOND + EPOCH],
-                    shadow[own, i, SECOND + WARP], thread, epoch, warp_epoch, threads, exact,
+                    shadow[own, i, SECOND + WARP], t, first, epoch, warp_epoch, threads, exact,
                 )  # fmt: skip
-            if not writes:  # as in _enter_second
+            if not writes:
                 if last >= second and shadow[own, i, READER] != thread + 1:
                     for k in range(4):
                         shadow[own, i, SECOND + k] = shadow[own, i, READER + k]
@@ -218,11 +196,19 @@ def access(
                 shadow[own, i, READER + PLACE] = site
                 continue
             if last + second:
-                used = _hazard_of_two(records, used, pending, WAR, site, shadow[own], i, READER,
-                                      thread, epoch, warp_epoch, threads, weight)  # fmt: skip
+                for older in range(2):
+                    level, k = (second, SECOND) if older else (last, READER)
+                    if level and (exact or (second > last) == older):
+                        used = _hazard(
+                            records, used, pending, WAR, site, shadow[own, i, k + PLACE], level,
+                            False, thread, shadow[own, i, k] - 1, shadow[own, i, k + EPOCH],
+                            shadow[own, i, k + WARP], i, weight,
+                        )  # fmt: skip
             if atomic:
-                _enter_second(atomics[own], i, LAST, thread, epoch, warp_epoch, site, threads,
-                              exact)  # fmt: skip
+                atomics[own, i, LAST] = thread + 1
+                atomics[own, i, LAST + EPOCH] = epoch
+                atomics[own, i, LAST + WARP] = warp_epoch
+                atomics[own, i, LAST + PLACE] = site
             else:
                 shadow[own, i, WRITER] = thread + 1
                 shadow[own, i, EPOCH] = epoch
@@ -233,17 +219,19 @@ def access(
 
 
 @numba.njit(cache=True, nogil=True)
-def reads(
+def several(
     shadow: Any, atomics: Any, values: Any, init: Any, at: Any, mask: Any, bits: Any,
-    first_block: int, weight: int, epochs: Any, warp_epochs: Any, sites: Any, records: Any,
-    used: int, pending: Any,
+    first_block: int, weight: int, epochs: Any, warp_epochs: Any, sites: Any, writes: Any,
+    records: Any, used: int, pending: Any,
 ) -> int:  # fmt: skip
-    """Several loads of one row of threads, one after another: at (loads, threads), sites (loads,).
+    """Several loads and stores of one row of threads, one after another: at, mask, bits (accesses,
+    threads); sites, writes (accesses,).
     One call for many, since a call costs more than the work on so few lanes."""
     for k in range(at.shape[0]):
         used = access(
-            shadow, atomics, values, init, at[k : k + 1], mask, bits, first_block, False, weight,
-            epochs, warp_epochs, sites[k], False, False, records, used, pending,
+            shadow, atomics, values, init, at[k : k + 1], mask[k : k + 1], bits[k : k + 1],
+            first_block, False, weight, epochs, warp_epochs, sites[k], writes[k], False, records,
+            used, pending,
         )  # fmt: skip
     return used
 
@@ -259,6 +247,6 @@ def warm() -> None:
     access(fresh(1, 1), fresh(1, 1, ATOMIC_COLUMNS), one.copy(), np.ones((1, 1), np.uint8), one,
            one == 0, one, 0, False, 1, one[0], one, 0, True, False,
            np.zeros((4, RECORD), np.int64), 0, NOTHING)  # fmt: skip
-    reads(fresh(1, 1), fresh(1, 0, ATOMIC_COLUMNS), one.copy(), np.ones((1, 1), np.uint8), one,
-          one == 0, one, 0, 1, one[0], one, one[0], np.zeros((4, RECORD), np.int64), 0,
-          NOTHING)  # fmt: skip
+    several(fresh(1, 1), fresh(1, 0, ATOMIC_COLUMNS), one.copy(), np.ones((1, 1), np.uint8), one,
+            one == 0, one, 0, 1, one[0], one, one[0], one[0] == 0, np.zeros((4, RECORD), np.int64),
+            0, NOTHING)  # fmt: skip

@@ -136,16 +136,16 @@ def store(
     buf = arr.root.writable()
     if run.watched:
         run.about_to_change(arr.root)
+    if run.observers:  # they hear of a store before it happens
+        run.lane_part = lanes
+        for observer in run.observers:
+            observer.store(run, site, arr, index, at, m, value)
     if arr.root.count:
         put(run, arr.root, at, value, m)
     else:
         scatter(buf, at, value, m)
         if arr.root.init is not None:
             scatter(arr.root.init, at, np.bool_(True), m)
-    if run.observers:
-        run.lane_part = lanes
-        for observer in run.observers:
-            observer.store(run, site, arr, index, at, m, value)
 
 
 def _load_composed(run: Run, arr: Any, index: tuple[Value, ...], m: Mask, site: int) -> Value:
