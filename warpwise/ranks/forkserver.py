@@ -33,6 +33,7 @@ PRELOAD = (
     "torch.distributed.pipelining",
     "numpy",
     "cloudpickle",
+    "warpwise.ranks.recorder",
 )
 
 

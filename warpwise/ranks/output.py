@@ -42,7 +42,8 @@ class Transcript:
 
 def lines_of(text: str) -> list[str]:
     """Lines as a terminal would leave them: a progress bar keeps its last state."""
-    return [line.rstrip("\r").rpartition("\r")[2] for line in text.splitlines()] if text else []
+    lines = text.removesuffix("\n").split("\n") if text else []
+    return [line.rstrip("\r").rpartition("\r")[2] for line in lines]
 
 
 def ranks_text(ranks: list[int], size: int) -> str:

@@ -40,7 +40,8 @@ class Pickler(cloudpickle.Pickler):
             self.files.add(obj.co_filename)
             make, parts = cloudpickle.Pickler.dispatch_table[types.CodeType](obj)[:2]
             return _code, (obj.co_filename, make, *parts)
-        if getattr(obj, "is_cuda", False) is True and hasattr(obj, "cpu"):
+        torch = sys.modules.get("torch")  # not loaded: there are no tensors
+        if torch is not None and isinstance(obj, torch.Tensor) and obj.is_cuda:
             return obj.cpu().__reduce_ex__(pickle.HIGHEST_PROTOCOL)
         return super().reducer_override(obj)
 
@@ -80,7 +81,7 @@ def dumps_call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         if by_value:
             cloudpickle.unregister_pickle_by_value(module)
     if len(payload) > LARGE:
-        warnings.warn(_what_is_large(fn, args, kwargs, len(payload)), RuntimeWarning, stacklevel=4)
+        warnings.warn(_what_is_large(fn, args, kwargs, len(payload)), RuntimeWarning, stacklevel=3)
     return payload
 
 

@@ -92,12 +92,11 @@ class Rank:
             world_size=self.size,
             timeout=NO_LIMIT,
         )
-        with contextlib.suppress(ImportError):
-            from .recorder import Recorder
+        from .recorder import Recorder
 
-            box = os.path.join(self.world["folder"], f"box.{self.rank}")
-            self.recorder = Recorder(self.rank, self.size, box)
-            self.recorder.install()
+        box = os.path.join(self.world["folder"], f"box.{self.rank}")
+        self.recorder = Recorder(self.rank, self.size, box)
+        self.recorder.install()
 
     def run(self, payload: int) -> None:
         """Everything this rank does."""
@@ -135,11 +134,11 @@ class Rank:
         """Report an exception: as plain data, and as a pickle where it has one."""
         self.state = "failed"
         described = traceback.TracebackException.from_exception(error)
-        trace = [
-            [frame.filename, frame.lineno, frame.name]
-            for frame in described.stack
-            if not frame.filename.startswith(sites.OURS)
-        ]
+        # The first frames are the launcher's.
+        own = os.path.dirname(__file__)
+        while described.stack and os.path.dirname(described.stack[0].filename) == own:
+            del described.stack[0]
+        trace = [[frame.filename, frame.lineno, frame.name] for frame in described.stack]
         try:
             block, _ = pickling.dumps(error)
         except Exception:

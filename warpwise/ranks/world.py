@@ -8,6 +8,8 @@ world's socket ends every rank.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import errno
 import os
 import selectors
 import shutil
@@ -44,7 +46,7 @@ class RankEnd:
         self.printed = printed  # the reading end of its output
         self.inbox = wire.Inbox(control)
         self.text = output.Transcript()
-        self.shown = 0  # bytes of a live echo
+        self.unshown = b""  # a line of a live echo that is not whole yet
         self.thread = 0  # identity of its main thread
         self.answer: tuple[dict[str, Any], bytes] | None = None
         self.snapshot: dict[str, Any] | None = None
@@ -118,13 +120,22 @@ class World:
             "environment": dict(os.environ),
         }
         try:
-            with pickling.nameless_file(payload) as file:
+            # An interrupt between two halves of a message would confuse the fork server.
+            with pickling.nameless_file(payload) as file, without_interrupts():
                 self.sock = self.server.open(facts, file)
-            self.inbox = wire.Inbox(self.sock)
-            for rank in range(size):
-                self.fork(rank)
-            self.sock.setblocking(False)
-            self.selector.register(self.sock, selectors.EVENT_READ)
+                self.inbox = wire.Inbox(self.sock)
+                for rank in range(size):
+                    self.fork(rank)
+                self.sock.setblocking(False)
+                self.selector.register(self.sock, selectors.EVENT_READ)
+        except OSError as error:
+            self.close()
+            if error.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+            raise RuntimeError(
+                f"{size} ranks need {2 * size} open files here, and this process may not open as "
+                f"many. Ask for fewer ranks, or raise the limit before starting: `ulimit -n 1024`."
+            ) from None
         except BaseException:
             self.close()
             raise
@@ -139,7 +150,12 @@ class World:
         """Ask for one rank."""
         assert self.sock is not None
         control, its_control = socket.socketpair()
-        printed, its_printed = os.pipe()
+        try:
+            printed, its_printed = os.pipe()
+        except OSError:
+            control.close()
+            its_control.close()
+            raise
         end = RankEnd(rank, control, printed)
         self.ranks.append(end)
         try:
@@ -172,11 +188,13 @@ class World:
         if not data:
             self.selector.unregister(end.printed)
         elif self.live:
-            self.show(end.rank, data)
+            self.show(end, data)
 
-    def show(self, rank: int, data: bytes) -> None:
-        for line in output.lines_of(data.decode(errors="replace")):
-            print(f"[rank {rank}] {line}", flush=True)
+    def show(self, end: RankEnd, data: bytes = b"\n") -> None:
+        """Print the lines that are whole."""
+        *lines, end.unshown = (end.unshown + data).split(b"\n")
+        for line in output.lines_of(b"\n".join(lines).decode(errors="replace")):
+            print(f"[rank {end.rank}] {line}", flush=True)
 
     def take_exits(self) -> None:
         """Ranks whose process has ended."""
@@ -216,7 +234,7 @@ class World:
                 for end in self.ranks:
                     if not end.ended and not end.asked:
                         end.ask()
-            self.attend(min(limit, look or limit) - now)
+            self.attend(min(limit, look or limit, now + 1.0) - now)
         return True
 
     def waiting(self, end: RankEnd) -> Any:
@@ -265,13 +283,14 @@ class World:
     def outcome(self, in_time: bool) -> Outcome:
         """What came of it."""
         seconds = time.monotonic() - self.start
+        values = [self.value(end) for end in self.ranks]
         for end in self.ranks:
-            end.read(most=1 << 30)
+            data = end.read(most=1 << 20)
+            if self.live:
+                self.show(end, data)
+                if end.unshown:
+                    self.show(end)
         failures = [self.failure(end) for end in self.ranks]
-        values = [
-            pickling.loads(end.answer[1]) if end.answer and not end.failed else None
-            for end in self.ranks
-        ]
         snapshots = {end.rank: self.last_known(end) for end in self.ranks}
         return Outcome(
             values=values,
@@ -298,6 +317,24 @@ class World:
         if end.exit_code is not None:
             return "died"
         return "killed" if in_time else "stuck"
+
+    def value(self, end: RankEnd) -> Any:
+        """What a rank returned; one that cannot be rebuilt here makes it a failed rank."""
+        if end.answer is None or end.failed:
+            return None
+        said, block = end.answer
+        try:
+            return pickling.loads(block)
+        except Exception as error:
+            problem = (
+                f"what it returned cannot be rebuilt in this process "
+                f"({type(error).__name__}: {error}). Return numbers, tensors, lists or dicts."
+            )
+            end.answer = (
+                {**said, "kind": "error", "name": "TypeError", "message": problem, "site": None,
+                 "text": ""}, b"",
+            )  # fmt: skip
+            return None
 
     def failure(self, end: RankEnd) -> Failure | None:
         """How a rank failed, if it did."""
@@ -341,8 +378,6 @@ def with_collateral(failures: list[Failure | None]) -> list[Failure | None]:
     }
     if all(f is None or f.rank in lost for f in failures):
         return failures
-    import dataclasses
-
     return [
         dataclasses.replace(f, collateral=True) if f is not None and f.rank in lost else f
         for f in failures

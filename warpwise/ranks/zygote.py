@@ -27,16 +27,14 @@ class Zygote:
 
     def __init__(self) -> None:
         mine, its = socket.socketpair()
-        code = (
-            f"import sys; sys.path[:] = {sys.path!r}; "
-            f"from warpwise.ranks.forkserver import main; main({its.fileno()})"
-        )
-        environment = os.environ | THREADS | {MARK: "1"}
+        code = f"from warpwise.ranks.forkserver import main; main({its.fileno()})"
+        path = os.pathsep.join(entry for entry in sys.path if entry)
+        environment = os.environ | THREADS | {MARK: "1", "PYTHONPATH": path}
         if sys.platform == "darwin":  # else Objective-C ends forked processes
             environment["OBJC_DISABLE_INITIALIZE_FORK_SAFETY"] = "YES"
         with its:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", code],
+                [sys.executable, "-P", "-c", code],
                 pass_fds=[its.fileno()],
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -45,6 +43,7 @@ class Zygote:
                 start_new_session=True,  # an interrupt of the kernel goes to its group
             )
         self.sock = mine
+        self.inbox = wire.Inbox(mine)  # an interrupted wait goes on where it was
         self.folder = ""
 
     def wait(self) -> str:
@@ -54,19 +53,18 @@ class Zygote:
         """
         if self.folder:
             return self.folder
-        inbox = wire.Inbox(self.sock)
         self.sock.settimeout(1.0)
         deadline = time.monotonic() + SLOW_START
         try:
-            while not inbox.closed and time.monotonic() < deadline:
-                for message, _ in inbox.read():
+            while not self.inbox.closed and time.monotonic() < deadline:
+                for message, _ in self.inbox.read():
                     if message["problem"]:
                         raise RuntimeError(f"ranks cannot start: {message['problem']}")
                     self.folder = message["folder"]
                     return self.folder
         finally:
             self.sock.settimeout(None)
-        why = "ended while loading PyTorch" if inbox.closed else "did not load PyTorch in time"
+        why = "ended while loading PyTorch" if self.inbox.closed else "did not load PyTorch in time"
         raise RuntimeError(f"ranks cannot start: the process that forks them {why}. Run again.")
 
     def open(self, world: dict[str, Any], payload: int) -> socket.socket:
@@ -82,7 +80,15 @@ class Zygote:
         return mine
 
     def alive(self) -> bool:
-        return self.process.poll() is None
+        """Whether it runs; the end of its socket is seen before the end of its process."""
+        if self.process.poll() is not None:
+            return False
+        try:
+            return self.sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
 
     def end(self) -> None:
         """End it, and with it all ranks; waits until it is gone."""

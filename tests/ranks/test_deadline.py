@@ -1,0 +1,73 @@
+"""Ranks that do not end are ended, and say where they were."""
+
+import functools
+import os
+import re
+import signal
+import time
+
+import pytest
+import torch.distributed as dist
+
+from warpwise.ranks import Hang, run_ranks
+
+seen = functools.partial(run_ranks, echo=False, raises=False, timeout=1.0)
+
+
+def test_a_hang_shows_where_each_rank_waits():
+    """The ranks at the barrier are stuck; the one that returned early is not."""
+
+    def early_return():
+        if dist.get_rank() == 1:
+            return "done"
+        dist.barrier()
+
+    with pytest.raises(Hang) as caught:
+        run_ranks(early_return, 3, echo=False, timeout=1.0)
+    outcome = caught.value.outcome
+    assert outcome.status == ["stuck", "ok", "stuck"] and outcome[1] == "done"
+    assert str(caught.value).startswith("ranks 0, 2 had not ended after 1 s.")
+    assert "dist.barrier()" in str(caught.value)
+
+
+def test_endless_python_is_shown():
+    """A loop that never communicates has a line, too."""
+
+    def forever():
+        while True:
+            time.sleep(0.01)
+
+    outcome = seen(forever, 2)
+    assert outcome.status == ["stuck", "stuck"]
+    assert re.search(r"line \d+, in forever:  time.sleep\(0.01\)", outcome.said(0))
+
+
+def test_a_rank_that_holds_the_lock_of_the_interpreter_is_shown():
+    """No thread of it can answer; a signal handler writes where it is."""
+
+    def backtrack():
+        return re.match(r"(a+)+$", "a" * 40 + "b")
+
+    outcome = seen(backtrack, 2)
+    assert outcome.status == ["stuck", "stuck"]
+    assert re.search(r'line \d+, in backtrack:  return re.match\(r"\(a\+\)\+\$"', outcome.said(1))
+
+
+def test_ranks_that_ignore_signals_or_stop_are_ended():
+    """Nothing a rank does keeps it alive."""
+
+    def deaf():
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
+            signal.signal(number, signal.SIG_IGN)
+        if dist.get_rank():
+            os.kill(os.getpid(), signal.SIGSTOP)
+        while True:
+            time.sleep(1)
+
+    assert seen(deaf, 2).status == ["stuck", "stuck"]
+
+
+def test_a_rank_without_descriptors_is_ended():
+    """A rank that closes its connection to the caller ends with it."""
+    outcome = seen(lambda: (os.closerange(3, 200), time.sleep(60)), 1)
+    assert outcome.status == ["died"]
