@@ -5,6 +5,7 @@ Nothing here computes what it shows.
 
 from .banks import BankMap, show_banks
 from .flow import Flow, show_flow
+from .gantt import Gantt, show_schedule
 from .lanes import Lanes, show_lanes
 from .machine_code import show_sass
 from .occupancy import show_occupancy
@@ -18,8 +19,8 @@ from .tables import Table, table
 from .timeline import show_timeline
 
 __all__ = [
-    "BankMap", "Flow", "LaneQueues", "Lanes", "Picture", "Rounds", "Sectors", "Steps", "Table",
-    "show_banks", "show_flow", "show_lanes", "show_occupancy", "show_queues", "show_roofline",
-    "show_rounds", "show_sass", "show_sectors", "show_steps", "show_threads", "show_timeline",
-    "table", "turn_roofline",
+    "BankMap", "Flow", "Gantt", "LaneQueues", "Lanes", "Picture", "Rounds", "Sectors", "Steps",
+    "Table", "show_banks", "show_flow", "show_lanes", "show_occupancy", "show_queues",
+    "show_roofline", "show_rounds", "show_sass", "show_schedule", "show_sectors", "show_steps",
+    "show_threads", "show_timeline", "table", "turn_roofline",
 ]  # fmt: skip

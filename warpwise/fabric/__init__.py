@@ -1,0 +1,1 @@
+"""Networks that are computed: links, topologies, and schedules on them.  Nothing here takes real time."""
