@@ -1,1 +1,1 @@
-"""Networks that are computed: links, topologies, and schedules on them.  Nothing here takes real time."""
+"""Networks that are computed: links, topologies, and schedules.  Nothing here takes real time."""

@@ -1,4 +1,4 @@
-"""A pipeline schedule over time: a row a rank, a bar a pass, with dials for stages and microbatches."""
+"""A pipeline schedule over time: a row a rank, a bar a pass; dials for ranks and microbatches."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def show_schedule(
 
 
 def _name(span: Span) -> str:
-    """A task of a pipeline is called (rank, step)."""
-    return str(span.task.name[1])  # type: ignore[index]
+    """The step of a task such as "F0 of rank 1"."""
+    return str(span.task.name).split()[0]
 
 
 def _rows(ran: Pipelined) -> list[str]:
-    """A line a rank, the shortest pass as wide as the longest name; a point where the rank idles."""
+    """A line a rank, the shortest pass as wide as the longest name; points where the rank idles."""
     spans = ran.run.spans
     unit = min((span.end - span.start for span in spans if span.end > span.start), default=1.0)
     cell = max(len(_name(span)) for span in spans) + 1

@@ -1,4 +1,4 @@
-"""Run a schedule for real: the same order lists that `simulate` judges, on the ranks of a process group.
+"""Run a schedule for real: the order lists that `simulate` judges, on the ranks of a process group.
 
 Called by every rank inside its function.  Messages carry tags, which gloo honours and NCCL does
 not: with NCCL use torch.distributed.pipelining, whose schedules order their messages.
@@ -34,7 +34,7 @@ def execute(
     loss     loss(output, target) of one microbatch; scale it there if the mean is wanted
     like     a tensor with the shape and dtype of what goes from one stage to the next
 
-    Returns {microbatch: loss} of the microbatches whose last stage is here.  In a twin the two copies of a
+    Returns {microbatch: loss} of the microbatches that end here.  In a twin the two copies of a
     stage hold the gradients of half the microbatches each: add them.
     """
     wrong = faults(schedule)
@@ -52,7 +52,7 @@ def execute(
 
 
 class _Worker:
-    """What a rank holds while it runs: activations by microbatch and chunk, and messages under way."""
+    """What a rank holds while it runs: activations, and messages under way."""
 
     def __init__(
         self,

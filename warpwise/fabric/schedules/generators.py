@@ -18,7 +18,7 @@ def gpipe(p: int, m: int) -> Schedule:
 
 
 def one_f_one_b(p: int, m: int) -> Schedule:
-    """1F1B (PipeDream-Flush, arXiv 2006.09503): rank r fills with p - 1 - r forwards, then takes turns."""
+    """1F1B (PipeDream-Flush, arXiv 2006.09503): rank r fills with p - 1 - r F, then turns."""
     _positive(p=p, m=m)
     orders = [_turns(m, min(m, p - 1 - rank)) for rank in range(p)]
     return Schedule(orders, name="1F1B")
@@ -71,9 +71,9 @@ def zb1p(p: int, m: int) -> Schedule:
 def zb2p(p: int, m: int) -> Schedule:
     """Zero bubble in twice the memory (ZB-H2, arXiv 2401.10241).
 
-    Rank r fills with 2 (p - 1 - r) forwards and runs W 2 r microbatches late: 2p - 1 are held.  With F =
-    I = W and m >= 2p - 1 no rank idles between its first and its last pass; the ranks end one after the
-    other, so the optimiser step must not wait for all of them.
+    Rank r fills with 2 (p - 1 - r) forwards and runs W 2 r microbatches late: 2p - 1 are held.
+    With F = I = W and m >= 2p - 1 no rank idles between its first and its last pass; the ranks end
+    one after the other, so the optimiser step must not wait for all of them.
     """
     _positive(p=p, m=m)
     orders = [_turns(m, min(m, 2 * (p - 1 - rank)), late=2 * rank) for rank in range(p)]
@@ -95,7 +95,7 @@ def dualpipe(p: int, m: int) -> Schedule:
 
 
 class _Order:
-    """One rank's order while DualPipe's is written down.  Direction 0 is the one whose end is nearer."""
+    """One rank's order while DualPipe's is written down.  Direction 0 comes from the nearer end."""
 
     def __init__(self, m: int, swapped: bool) -> None:
         self.steps: list[Step] = []

@@ -1,7 +1,7 @@
 """Data parallel steps as task graphs: gradient buckets behind the backward, shards fetched ahead.
 
-One rank is drawn, since all do the same: a `compute` and a `network` resource.  A network task takes
-latency + bytes / bandwidth, which is the time of one collective as the caller knows it.
+One rank stands for all, since they do the same: a `compute` and a `network` resource.  What a
+collective takes is the caller's function of its bytes.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Step:
 
 
 def buckets(layers: Sequence[Layer], cap: float, first: float | None = None) -> list[list[int]]:
-    """Layers in buckets as their gradients come, last layer first; a bucket is closed once it holds `cap`.
+    """Layers in buckets as their gradients come, last layer first; a full bucket (`cap`) is closed.
 
     first  another cap for the first bucket (PyTorch's DDP: 1 MiB, then 25 MiB)
     """
@@ -97,12 +97,12 @@ def fsdp(
     prefetch: int = 1,
     reshard: bool = True,
 ) -> Step:
-    """A fully sharded step: each layer is gathered before it computes, its gradient scattered after.
+    """A fully sharded step: a layer is gathered before it computes, its gradient scattered after.
 
     prefetch  layers gathered ahead: with 0 a layer is asked for when the one before is done
     reshard   give the parameters back after the forward, so that the backward gathers again
 
-    The network keeps PyTorch's order: the next gather is asked for before the scatter of the layer at
+    The network keeps PyTorch's order: the next gather comes before the scatter of the layer at
     hand, which would else hold it up.
     """
     _some(layers)
@@ -140,7 +140,7 @@ def fsdp(
 
 
 def _peak_layers(ran: Run, uses: list[tuple[str, int]], gathered: set[int], reshard: bool) -> int:
-    """Most layers held whole at once: from the start of a gather to the end of the last use it serves."""
+    """Most layers held whole at once: from the start of a gather to the end of what it serves."""
     at = {span.task.name: span for span in ran.spans}
     moments: list[tuple[float, int]] = []
     for use in gathered:

@@ -6,8 +6,8 @@ placement:
 loop   chunk c of rank r is stage c * p + r: the stages go round the ranks (Megatron's interleaving;
        with one chunk, the plain pipeline)
 vee    two chunks; chunk 0 of rank r is stage r, chunk 1 is stage 2p - 1 - r: down and back up
-twin   two copies of a p-stage model, run in opposite directions: chunk 0 of rank r is stage r, chunk 1
-       is stage p - 1 - r of the other copy (DualPipe)
+twin   two copies of a p-stage model, run in opposite directions: chunk 0 of rank r is stage r,
+       chunk 1 is stage p - 1 - r of the other copy (DualPipe)
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ class Schedule:
 def faults(schedule: Schedule, microbatches: int | None = None) -> list[str]:
     """What keeps this from being a schedule, a sentence each; an empty list when it is one.
 
-    Every rank that a microbatch passes has to run its F once, then either B once, or I and W once in
-    this order.  Deadlocks are found by `simulate`.
+    Every rank that a microbatch passes has to run its F once, then either B once, or I and W once
+    in this order.  Deadlocks are found by `simulate`.
     """
     m = schedule.microbatches if microbatches is None else microbatches
     if m < 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .passes import Pair, Pass, parts
+from .passes import Pair, Pass, Step, parts
 from .schedule import Schedule, faults
 from .tasks import Run, ScheduleError, Task, Wait, run
 
@@ -18,7 +18,7 @@ class Times:
 
     forward, input, weight   F, I and W.  B is I + W.  A number, or one for each rank
     pair    a forward and a backward run as one step, as a share of the two one after the other
-    send    from the end of a pass to the start of its neighbour's on another rank; nobody is occupied
+    send    from the end of a pass to the start of its neighbour's elsewhere; nobody is occupied
     """
 
     forward: PerStage = 1.0
@@ -74,7 +74,7 @@ class Pipelined:
         return self.bubble / self.makespan
 
     def idle(self, rank: int) -> float:
-        """Time a rank idles between its own first and last pass (bubble when no step waits for all)."""
+        """Time a rank idles between its own first and last pass."""
         spans = self.run.on(rank)
         return spans[-1].end - spans[0].start - self.busy(rank)
 
@@ -87,7 +87,9 @@ class Pipelined:
         return (
             f"{self.schedule.name or 'schedule'} ({self.label}): makespan {self.makespan:g}, "
             f"ideal {self.ideal:g}, bubble {self.bubble:g} = {self.bubble_over_ideal:.4f} of ideal "
-            f"= {self.bubble_over_total:.4f} of total, peak {self.peak:g}"
+            f"= {self.bubble_over_total:.4f} of total, "
+            f"most idle between own passes {max(map(self.idle, range(self.schedule.ranks))):g}, "
+            f"peak {self.peak:g}"
         )
 
 
@@ -95,7 +97,7 @@ def simulate(schedule: Schedule, times: Times | None = None) -> Pipelined:
     """Run the passes, each as early as its rank's order and its inputs allow.
 
     F of a stage waits for F of the stage before; B (or I) for the rank's own F and for B (or I) of
-    the stage after.  Raises ScheduleError with the faults of what is no schedule, Deadlock with the cycle.
+    the stage after.  Raises ScheduleError with all faults, Deadlock with the cycle.
     """
     wrong = faults(schedule)
     if wrong:
@@ -107,34 +109,39 @@ def simulate(schedule: Schedule, times: Times | None = None) -> Pipelined:
 
 
 def tasks(schedule: Schedule, times: Times) -> list[Task]:
-    """The schedule as a task graph; a task's name is (rank, step), its resource the rank."""
-    owner: dict[tuple[int, Pass], tuple[int, str]] = {}
+    """The schedule as a task graph; a task is called "F0 of rank 1", its resource is the rank."""
+    owner: dict[tuple[int, Pass], str] = {}
     for rank, order in enumerate(schedule.orders):
         for step in order:
             for p in parts(step):
-                owner[rank, p] = (rank, str(step))
+                owner[rank, p] = _named(step, rank)
     ways = [schedule.way(microbatch) for microbatch in range(schedule.microbatches)]
     made = []
     share = 1 if schedule.placement == "twin" else schedule.chunks
     for rank, order in enumerate(schedule.orders):
         for step in order:
             length = sum(times.of(p.kind, rank) for p in parts(step)) / share
+            own = _named(step, rank)
             after: list[Wait] = []
             for p in parts(step):
                 for neighbour, cause in _causes(ways[p.microbatch], rank, p, owner):
                     name = owner[neighbour, cause]
-                    if name != (rank, str(step)):
+                    if name != own:
                         after.append(Wait(name, times.send if neighbour != rank else 0.0))
             length *= times.pair if isinstance(step, Pair) else 1.0
-            made.append(Task((rank, str(step)), rank, length, tuple(dict.fromkeys(after))))
+            made.append(Task(own, rank, length, tuple(dict.fromkeys(after))))
     return made
+
+
+def _named(step: Step, rank: int) -> str:
+    return f"{step} of rank {rank}"
 
 
 def _causes(
     way: tuple[tuple[int, int], ...],
     rank: int,
     p: Pass,
-    owner: dict[tuple[int, Pass], tuple[int, str]],
+    owner: dict[tuple[int, Pass], str],
 ) -> list[tuple[int, Pass]]:
     """(rank, pass) of all results a pass needs."""
     stage = way.index((rank, p.chunk))

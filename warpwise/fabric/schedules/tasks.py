@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 Name = Hashable
 
@@ -28,13 +29,12 @@ class Stand:
 
 
 class Deadlock(ScheduleError):
-    """A circle of tasks that wait for each other.  `.cycle` holds it, each one waiting for the next."""
+    """Tasks that wait for each other in a circle: `.cycle`, each one waiting for the next."""
 
     def __init__(self, cycle: Iterable[Stand]) -> None:
         self.cycle = tuple(cycle)
         lines = [
-            f"  {stand.task} on {stand.resource} "
-            + (f"stands behind {stand.cause}" if stand.queued else f"waits for {stand.cause}")
+            f"  {stand.task} {'stands behind' if stand.queued else 'waits for'} {stand.cause}"
             for stand in self.cycle
         ]
         super().__init__("These tasks wait for each other for ever:\n" + "\n".join(lines))
@@ -69,7 +69,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Run:
-    """All spans, in order of their start.  Times are in the unit of the durations.  Label: modelled."""
+    """All spans, in order of their start, in the unit of the durations.  Label: modelled."""
 
     spans: tuple[Span, ...]
     label: str = field(default="modelled")
@@ -79,14 +79,21 @@ class Run:
         """The end of the last task; the first starts at 0."""
         return max((span.end for span in self.spans), default=0.0)
 
+    @cached_property
+    def _by_resource(self) -> dict[Name, list[Span]]:
+        sorted_out: dict[Name, list[Span]] = {}
+        for span in self.spans:
+            sorted_out.setdefault(span.task.resource, []).append(span)
+        return sorted_out
+
     @property
     def resources(self) -> tuple[Name, ...]:
         """In order of first use."""
-        return tuple(dict.fromkeys(span.task.resource for span in self.spans))
+        return tuple(self._by_resource)
 
     def on(self, resource: Name) -> tuple[Span, ...]:
         """What one resource ran, in order."""
-        return tuple(span for span in self.spans if span.task.resource == resource)
+        return tuple(self._by_resource.get(resource, ()))
 
     def busy(self, resource: Name) -> float:
         """Time in which a resource works."""
