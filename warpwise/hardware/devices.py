@@ -23,7 +23,7 @@ class UnknownDeviceError(ValueError):
 
 @dataclass(frozen=True)
 class Cell:
-    """One number.  how: whitepaper, quoted, device, computed, measured, recalled or assumed."""
+    """One number.  how: whitepaper, quoted, device, computed, measured or assumed."""
 
     value: float
     how: str
@@ -49,8 +49,8 @@ class Device:
     l2_mb: Cell
     memory_gb: Cell
     pcie_gbs: Cell
-    nvlink_gbs: Cell
     peaks: dict[str, Cell]
+    nvlink_gbs: Cell | None = None
     l2_gbs: Cell | None = None
     latency_cycles: Cell | None = None
     l2_latency_cycles: Cell | None = None
