@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import float32
 
 from warpwise import cuda
@@ -61,3 +62,51 @@ def sums_in_blocks(total, x):
     cuda.syncthreads()
     if cuda.threadIdx.x == 0:
         cuda.atomic.add(total, 0, part[0])
+
+
+@cuda.jit
+def only_sums(out, x, y):
+    i = cuda.grid(1)
+    out[i] = x[i] + y[i] - x[i] + y[i] + y[i]
+
+
+@cuda.jit
+def only_products(out, x, y):
+    i = cuda.grid(1)
+    out[i] = x[i] * y[i] * x[i] * y[i] * y[i]
+
+
+@cuda.jit
+def fused_sums(out, x, y):
+    i = cuda.grid(1)
+    total = x[i]
+    total += x[i] * y[i]
+    total -= y[i] * total
+    total = total * x[i] + y[i]
+    out[i] = y[i] - total * total
+
+
+@cuda.jit
+def apart(out, x, y):
+    i = cuda.grid(1)
+    total = x[i]
+    for _ in range(4):
+        product = total * y[i]
+        total += product
+    out[i] = total
+
+
+@cuda.jit
+def explicit(out, x, y):
+    i = cuda.grid(1)
+    total = x[i]
+    for _ in range(4):
+        total = cuda.fma(total, y[i], x[i])
+    out[i] = total
+
+
+@cuda.jit
+def signed(out, x, y):
+    i = cuda.grid(1)
+    half = x[i] / np.float32(2)
+    out[i] = -x[i] * y[i] + x[i] * -y[i] - half + np.divide(x[i], np.float32(4))

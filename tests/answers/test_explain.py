@@ -125,8 +125,40 @@ def test_atomics_are_columns_where_a_version_has_some() -> None:
     assert [row["atomics"] for row in rows] == [N, N // 256]
     assert [row["shared atomics"] for row in rows] == [0, N]
     assert "atomics / 256, shared atomics 0 to 4,096" in rows[1]["changed"]
-    assert "beyond their sectors" in str(ladder.rows[0][1])
+    assert ladder.rows[0][1].bound.limiter.name == "atomics"
+    assert ladder.rows[0][1].counted.atomic_queue == N // 32
 
     without = compare({"saxpy": (kernels.saxpy[N // 256, 256], np.zeros_like(X), X, X, 2)})
     assert "atomics" not in without.columns and "atomics" not in str(without)
-    assert "beyond their sectors" not in str(without.rows[0][1])
+    assert "atomic" not in str(without.rows[0][1])
+
+
+@pytest.mark.parametrize(("name", "expected"), [
+    ("only_sums", (4 * N, 4 * N)), ("only_products", (4 * N, 4 * N)),
+    ("fused_sums", (4 * N, 4 * N)), ("apart", (4 * N, 8 * N)), ("explicit", (4 * N, 4 * N)),
+])  # fmt: skip
+@pytest.mark.parametrize(("kind", "peak"), [("float32", "fp32"), ("float64", "fp64")])
+def test_instructions_are_what_the_compiler_can_join(
+    name: str, expected: tuple[int, int], kind: str, peak: str
+) -> None:
+    """Four sums, four products, four sums of a product, four pairs on two lines, four cuda.fma."""
+    x = X.astype(kind)
+    got = explain(getattr(kernels, name)[N // 256, 256], np.zeros_like(x), x, x)
+    assert got.counted.float_instructions == {kind: expected}
+    rate = got.device.peak(peak) / 2 * 1e9 * min(1, N / 256 / got.device.sms.value)
+    roof = next(roof for roof in got.bound.roofs if roof.name == peak)
+    assert (roof.low_ms, roof.high_ms) == pytest.approx(tuple(n / rate for n in expected))
+    assert got.compiled is not None
+    arithmetic = sum(i.name.startswith(("FADD", "FMUL", "FFMA", "DADD", "DMUL", "DFMA"))
+                     for i in got.compiled.sass)  # fmt: skip
+    assert expected[0] <= arithmetic * N <= expected[1]
+
+
+def test_signs_and_ready_made_products_count_as_compiled() -> None:
+    """Two signs, four products (two by a division), three sums: at best four instructions."""
+    got = explain(kernels.signed[N // 256, 256], np.zeros_like(X), X, X)
+    assert got.counted.flops == {"float32": 9 * N}
+    assert got.counted.float_instructions == {"float32": (4 * N, 8 * N)}
+    assert got.compiled is not None
+    names = [i.name for i in got.compiled.sass if i.name.startswith(("FADD", "FMUL", "FFMA"))]
+    assert 4 <= len(names) <= 8

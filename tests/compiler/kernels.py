@@ -167,3 +167,9 @@ def uses_dict(out, x):
 def indexes_number(out, x):
     i = cuda.grid(1)
     out[i] = x[i][0]
+
+
+@cuda.jit
+def times(out, x):
+    i = cuda.grid(1)
+    out[i] = np.multiply(x[i], x[i])

@@ -44,6 +44,44 @@ def test_each_roof_is_work_over_rate() -> None:
     assert roofs["DRAM"].low_ms == pytest.approx(unique / 936e6, rel=1e-6)
 
 
+@pytest.mark.parametrize(("kind", "units"), [("fp32", 64), ("fp64", 32)])
+def test_a_lone_sum_reaches_half_the_peak(kind: str, units: int) -> None:
+    """An A100's SM issues 64 float32 and 32 float64 instructions a clock (Best Practices Guide),
+    fused or not: adds alone take as long as as many multiply-adds, which are twice the flops."""
+    n = 1e12
+    alone = Work({kind: n}, 0, 0, 0, blocks=10**6, instructions={kind: (n, n)})
+    fused = Work({kind: 2 * n}, 0, 0, 0, blocks=10**6, instructions={kind: (n, n)})
+    assert bound(alone, "A100").roofs[0].low_ms == bound(fused, "A100").roofs[0].low_ms
+    by_rate = n / (108 * units * 1410e3)
+    assert bound(alone, "A100").roofs[0].low_ms == pytest.approx(by_rate, rel=0.01)
+    assert "1 T instructions" in str(bound(alone, "A100"))
+    unknown = Work({kind: n}, 0, 0, 0, blocks=10**6)
+    assert bound(unknown, "A100").roofs[0].low_ms == pytest.approx(by_rate / 2, rel=0.01)
+
+
+def test_what_may_be_fused_is_an_interval() -> None:
+    """At best every product joins a sum, at worst none: the roof has two ends."""
+    work = Work({"fp32": 2e12}, 0, 0, 0, blocks=10**6, instructions={"fp32": (1e12, 2e12)})
+    roof = bound(work, "A100").roofs[0]
+    assert roof.high_ms == pytest.approx(2 * roof.low_ms)
+    assert "1 T to 2 T instructions" in roof.how
+
+
+def test_atomics_queue_at_a_place() -> None:
+    """A million on one address of an A100: 32,768 combined warps at 1410 MHz, or each by itself."""
+    n = 1 << 20
+    roofs = {
+        roof.name: roof
+        for roof in bound(
+            Work({}, 32, 32, n / 32, blocks=4096, atomic_queue=(n / 32, n)), "A100"
+        ).roofs
+    }
+    assert roofs["atomics"].low_ms == pytest.approx(n / 32 / 1410e3)
+    assert roofs["atomics"].high_ms == pytest.approx(n / 1410e3)
+    assert "combined" in str(bound(Work({}, 1, 1, 1, atomic_queue=(1, 1)), "A100"))
+    assert "atomics" not in str(bound(Work({}, 1, 1, 1), "A100"))
+
+
 def test_every_ceiling_has_a_source() -> None:
     """Peaks, shared memory, L2 where known, DRAM."""
     names = [ceiling.name for ceiling in ceilings("A100")]

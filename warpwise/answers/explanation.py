@@ -17,8 +17,6 @@ from ..observe.profiler import launch_of
 from ..observe.report import Report
 from .work import intensity_of, work_of
 
-ATOMICS = "atomics on global memory cost nothing beyond their sectors: queues are not in it"
-
 
 @dataclass(frozen=True)
 class Explanation:
@@ -90,8 +88,7 @@ class Explanation:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the model takes for granted, in words."""
-        own = (ATOMICS,) if self.counted.atomics.requests else ()
-        return (*self.bound.assumptions, *own)
+        return self.bound.assumptions
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data with the four labels as keys."""

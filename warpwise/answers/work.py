@@ -13,19 +13,24 @@ PEAKS = {"float64": "fp64", "float32": "fp32", "float16": "fp32", "bfloat16": "f
 def work_of(report: Report, gpu: Device) -> Work:
     """The numbers of a report that bounds are made of; bytes are those of whole sectors."""
     flops: dict[str, float] = {}
-    for kind, count in report.flops.items():
+    instructions: dict[str, tuple[float, float]] = {}
+    for kind, (fewest, most) in report.float_instructions.items():
         peak = PEAKS.get(kind, "fp32")
         if peak not in gpu.peaks:
             peak = "fp32"
-        flops[peak] = flops.get(peak, 0) + count
+        flops[peak] = flops.get(peak, 0) + report.flops[kind]
+        low, high = instructions.get(peak, (0, 0))
+        instructions[peak] = low + fewest, high + most
     blocks = report.grid[0] * report.grid[1] * report.grid[2]
     return Work(
         flops=flops,
+        instructions=instructions,
         unique_bytes=32 * sum(report.unique_sectors.values()),
         unique_bytes_block=32 * sum(report.unique_sectors_per_block.values()),
         sectors=report.loads.sectors + report.stores.sectors + report.atomics.sectors,
         shared_wavefronts=report.shared.wavefronts + report.shared_atomics.transactions,
         issues=report.work.slots,
+        atomic_queue=(report.atomic_queue, report.atomics.transactions),
         blocks=blocks,
     )
 

@@ -143,7 +143,7 @@ def compile_ptx(
         except (core.NumbaError, cuda.NumbaError) as error:
             message, original = plain(error, function, argtypes)
             raise KernelTypeError(message, original) from None
-        except (NotImplementedError, AttributeError, AssertionError, TypeError) as error:
+        except Exception as error:  # from inside the compiler, which stops in many ways
             raise CompilerError(
                 f"{function.__name__}: Numba's compiler stopped with {type(error).__name__}: "
                 f"{error}\n  for {architecture.name(cc)}."

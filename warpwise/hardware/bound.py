@@ -29,6 +29,17 @@ ISSUES_A_CLOCK = 4
 #: and add, LOP3 combines three values.  Source: CUDA Binary Utilities, instruction set reference.
 FUSED = 2
 
+#: A peak in TFLOP/s counts two operations an instruction.  An add or a multiplication alone is an
+#: instruction, too, and has the same rate, so that it reaches half the peak.
+#: Source: CUDA Best Practices Guide, "Arithmetic Instructions": one row for add, multiply and
+#: multiply-add, for float32 and for float64.
+FLOPS_AN_FMA = 2
+
+#: Atomic operations that one place of L2 serves a clock, a warp's lanes on it combined into one.
+#: Source: 62 G adds a second were measured on one address of an RTX 4090, which is 25 lanes a clock
+#: at 2.52 GHz, just under one whole warp (PWhiddy/webgpu-atomics-benchmark).
+ATOMICS_A_CLOCK = 1
+
 #: Share of the DRAM's rated bandwidth that streaming kernels reach, at most as seen.
 #: Source: Best Practices Guide, V100: about 790 of 900 GB/s.
 DRAM_SHARE = 0.88
@@ -39,6 +50,10 @@ class Work:
     """What a launch does, in numbers that counters give.
 
     flops               by peak: {"fp32": ..., "fp64": ..., "fp16": ...}; an FMA is two
+    instructions        by peak: (fewest, most) of a thread's instructions that compute these flops;
+                        half the flops where it is not given, all of them fused
+    atomic_queue        (fewest, most) atomic operations of global memory that one place serves one
+                        after the other: fewest with a warp's lanes combined, most one by one
     unique_bytes        global memory touched, each 32-byte sector once: what a perfect cache moves
     unique_bytes_block  each sector once per block: what a perfect L1 asks of L2
     sectors             32-byte sectors of all requests: what L1 asks of L2 without any hit
@@ -54,6 +69,8 @@ class Work:
     shared_wavefronts: float = 0
     issues: float = 0
     blocks: int = 1
+    instructions: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    atomic_queue: tuple[float, float] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -114,10 +131,10 @@ def bound(work: Work, where: str | Device, fits: Occupancy | None = None) -> Bou
         if not flops:
             continue
         name = kind if kind in gpu.peaks else "fp32"
-        ms = flops / (gpu.peak(name) * 1e9) * gpu.sms.value / sms
-        roofs.append(
-            Roof(name, ms, ms, f"{_count(flops)} operations at {gpu.peak(name):g} TFLOP/s")
-        )
+        fewest, most = work.instructions.get(kind, (flops / 2, flops / 2))
+        a_ms = gpu.peak(name) / FLOPS_AN_FMA * 1e9 * sms / gpu.sms.value
+        roofs.append(Roof(name, fewest / a_ms, most / a_ms,
+                          _arithmetic(flops, fewest, most, gpu.peak(name))))  # fmt: skip
     roofs.append(Roof(
         "DRAM", _ms(work.unique_bytes, gpu.dram_gbs.value),
         _ms(moved, gpu.dram_gbs.value * DRAM_SHARE),
@@ -142,22 +159,42 @@ def bound(work: Work, where: str | Device, fits: Occupancy | None = None) -> Bou
             "issue", ms / FUSED, ms,
             f"{_count(work.issues)} warp instructions, or half as many where pairs fuse",
         ))  # fmt: skip
+    if work.atomic_queue[1]:
+        clocks = gpu.clock_mhz.value * 1000 * ATOMICS_A_CLOCK
+        fewest, most = work.atomic_queue
+        roofs.append(Roof(
+            "atomics", fewest / clocks, most / clocks,
+            f"{_count(fewest)} to {_count(most)} atomic operations on one place, one a clock",
+        ))  # fmt: skip
     tail = fits.tail_efficiency(work.blocks, int(gpu.sms.value)) if fits and fits.fits else 1.0
     low = max(roof.low_ms for roof in roofs) + LAUNCH_US[0] / 1000
     high = sum(roof.high_ms for roof in roofs) / max(tail, 1e-9) + LAUNCH_US[1] / 1000
-    return Bound(gpu.name, low, high, tuple(roofs), _assumptions(gpu, tail))
+    return Bound(gpu.name, low, high, tuple(roofs), _assumptions(gpu, tail, work))
 
 
-def _assumptions(gpu: Device, tail: float) -> tuple[str, ...]:
+def _assumptions(gpu: Device, tail: float, work: Work) -> tuple[str, ...]:
     return (
         f"the clock of the table, {gpu.clock_mhz.value:g} MHz, all the time",
         "at best: caches never miss twice, and all pipes work at once",
         f"at worst: no cache, one pipe after the other, {DRAM_SHARE:.0%} of DRAM's rate",
         f"{LAUNCH_US[0]:g} to {LAUNCH_US[1]:g} us to launch",
         *(() if gpu.l2_gbs else ("no L2 roof: no source gives its bandwidth",)),
+        *(("atomics at best: evenly spread over the places they touch, a warp's lanes on one place "
+           "combined; at worst: all on one place, one by one",) if work.atomic_queue[1] else ()),
         *((f"a last wave that is part empty: {tail:.0%} of the block slots are used",)
           if tail < 1 else ()),
     )  # fmt: skip
+
+
+def _arithmetic(flops: float, fewest: float, most: float, peak: float) -> str:
+    """The sum in words; instructions are named where not all of them are fused."""
+    if most == flops / FLOPS_AN_FMA:
+        return f"{_count(flops)} operations at {peak:g} TFLOP/s"
+    upto = f" to {_count(most)}" if most != fewest else ""
+    return (
+        f"{_count(flops)} operations, {_count(fewest)}{upto} instructions at "
+        f"{peak / FLOPS_AN_FMA:g} T a second (all fused: {peak:g} TFLOP/s)"
+    )
 
 
 def _ms(nbytes: float, gb_per_second: float) -> float:

@@ -78,7 +78,7 @@ class Issues(Quiet):
         return active
 
 
-def _by_line(entries: list[tuple[str, int, str]]) -> Iterator[tuple[str, int, int]]:
+def _by_line(entries: list[tuple[str, int, str, str]]) -> Iterator[tuple[str, int, int]]:
     """(function, line, instructions), in the order of the segment."""
     for (function, line), group in groupby(entries, key=lambda entry: entry[:2]):
         yield function, line, len(list(group))

@@ -48,17 +48,20 @@ def build(kernel: Kernel, counters: Counters, run: Run, notes: Sequence[Note] = 
         where = run.program.sites[site]
         lines.at(where.function, where.line).barriers += count
     for entries, (_, lanes, warps) in zip(run.program.segments, counters.segments, strict=True):
-        for function, number, kind in entries:
+        for function, number, kind, role in entries:
             line = lines.at(function, number)
             line.work.slots += int(warps)
             line.work.lanes += int(lanes)
             if kind not in INSTRUCTIONS and lanes:
                 line.operations[kind] = line.operations.get(kind, 0) + int(lanes)
+                if role:
+                    counts = line.roles.setdefault(role, {})
+                    counts[kind] = counts.get(kind, 0) + int(lanes)
     report = Report(
         kernel=kernel.name, grid=run.grid, block=run.block, lines=lines.sorted(),
         unique_sectors=counters.unique, unique_sectors_per_block=counters.unique_per_block,
         warps=run.blocks * -(-run.threads_per_block // 32), busiest_warp=counters.busiest_warp,
-        notes=[*run.notes, *run.program.lints, *notes],
+        atomic_queue=_queue(counters), notes=[*run.notes, *run.program.lints, *notes],
     )  # fmt: skip
     for line in report.lines:
         report.add(line)
@@ -75,6 +78,16 @@ def _add_place(line: Line, place: Place) -> None:
     moved, fewest = place.counts[2:4]
     if moved > fewest and place.pattern:
         line.patterns.setdefault(place.group, {}).setdefault(place.array, place.pattern)
+
+
+def _queue(counters: Counters) -> int:
+    """The fewest requests that some sector of an array of atomics gets: all over its sectors."""
+    asked: dict[str, int] = {}
+    for place in counters.places.values():
+        if place.group == "atomics":
+            asked[place.array] = asked.get(place.array, 0) + int(place.counts[2])
+    found = counters.unique  # by parameter; an array behind another name stays out
+    return max((-(-n // found[name]) for name, n in asked.items() if found.get(name)), default=0)
 
 
 def _count(group: Any, place: Place) -> None:

@@ -29,6 +29,8 @@ class Costs:
     branches: Branches = field(default_factory=Branches)
     work: Work = field(default_factory=Work)
     operations: dict[str, int] = field(default_factory=dict)  # by kind, one for each lane
+    #: Role ("product", "fused", "sign") -> kind -> how many of the operations have it.
+    roles: dict[str, dict[str, int]] = field(default_factory=dict)
     barriers: int = 0  # each block counted
 
     @property
@@ -47,6 +49,23 @@ class Costs:
         return {k: v for k, v in self.operations.items() if k.startswith(("float", "bfloat"))}
 
     @property
+    def float_instructions(self) -> dict[str, tuple[int, int]]:
+        """Type -> (fewest, most) instructions that compute its flops.
+
+        A product and a sum become one instruction where the compiler joins them: surely where the
+        sum has the product right in it, and at best as often as there are pairs of them.  A change
+        of sign costs nothing at best.
+        """
+        found = {}
+        for kind, count in self.flops.items():
+            products, fused, signs = (
+                self.roles.get(role, {}).get(kind, 0) for role in ("product", "fused", "sign")
+            )
+            pairs = min(products, count - signs - products)
+            found[kind] = count - signs - pairs, count - min(pairs, fused)
+        return found
+
+    @property
     def integer_operations(self) -> dict[str, int]:
         """Integer operations by type."""
         return {k: v for k, v in self.operations.items() if k.startswith(("int", "uint"))}
@@ -60,8 +79,9 @@ class Costs:
         """Add what another one counted."""
         for name in GROUPS:
             getattr(self, name).add(getattr(other, name))
-        for kind, count in other.operations.items():
-            self.operations[kind] = self.operations.get(kind, 0) + count
+        _add(self.operations, other.operations)
+        for role, counts in other.roles.items():
+            _add(self.roles.setdefault(role, {}), counts)
         self.barriers += other.barriers
 
 
@@ -90,6 +110,7 @@ class Report(Costs):
     lines: of the kernel, then of each device function.  unique_sectors: per array, what a perfect
     cache would move, once; unique_sectors_per_block: once for each block, summed.
     warps: of the launch; busiest_warp: most issue slots of one warp.
+    atomic_queue: requests of atomics that at least one 32-byte sector of global memory gets.
     notes: of the launch and of the program, such as float64 that crept in.
     """
 
@@ -101,6 +122,7 @@ class Report(Costs):
     unique_sectors_per_block: dict[str, int] = field(default_factory=dict)
     warps: int = 0
     busiest_warp: int = 0
+    atomic_queue: int = 0
     notes: list[Note] = field(default_factory=list)
     label: str = "counted"
 
@@ -150,6 +172,11 @@ class Report(Costs):
 
     def _repr_html_(self) -> str:
         return pages.html(self)
+
+
+def _add(mine: dict[str, int], theirs: dict[str, int]) -> None:
+    for kind, count in theirs.items():
+        mine[kind] = mine.get(kind, 0) + count
 
 
 def _sum(total: Any, *parts: Any) -> Any:

@@ -62,7 +62,8 @@ def binary(fl: Expressions, name: str, left: Val, right: Val, node: ast.AST) -> 
         elif name != "Pow":
             b = fl.cast(b, signature.result, node)
     if not (a.known and b.known):
-        fl.operation(counted(signature.result), node)
+        role = _role(name, [left, right], signature.result, node)
+        fl.operation(counted(signature.result), node, role)
     check_division(fl, infix, signature.result, b, node)
     if name in ("FloorDiv", "Mod") and typing.is_integer(b.type) and not b.known:
         b = fl.checked(f"divisor(rt, {b.code}", b.type, fl.site(node, "", "divide"))
@@ -117,9 +118,25 @@ def unary(fl: Expressions, name: str, value: Val, node: ast.AST) -> Val:
         with np.errstate(all="ignore"):
             result = fl.known(function(operand.const), narrow)
     else:
-        fl.operation(counted(narrow), node)
+        fl.operation(counted(narrow), node, "sign" if name == "USub" else "")
         result = Val(f"({prefix}{operand.code})", narrow)
     return fl.cast(result, signature.result, node)
+
+
+def _role(name: str, operands: list[Val], result: Type, node: ast.AST) -> str:
+    """The role of an operation, see Program."""
+    if name in ("Mult", "Div", "Pow"):  # x / 2 and x ** 2 are compiled to products
+        return "product"
+    if name in ("Add", "Sub") and result in (types.float32, types.float64):
+        written = [
+            getattr(node, "left", None),
+            getattr(node, "right", getattr(node, "value", None)),
+        ]
+        for value, part in zip(operands, written, strict=True):
+            product = isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult)
+            if product and value.type == result and not value.known:
+                return "fused"
+    return ""
 
 
 def counted(kind: Type) -> str:

@@ -111,15 +111,16 @@ class Lowering:
             self.operation(op, node)
         return self.program.site(site)
 
-    def operation(self, kind: str, node: ast.AST) -> None:
-        """Count one instruction per lane, in the current segment of a counted program."""
+    def operation(self, kind: str, node: ast.AST, role: str = "") -> None:
+        """Count one instruction per lane, in the current segment of a counted program; role: see
+        Program."""
         if not self.program.counted:
             return
         if self.segment is None:
             self.segment = len(self.program.segments)
             self.program.segments.append([])
             self.emit(f"rt.segment({self.segment}, {self.mask})")
-        entry = (self.source.name, getattr(node, "lineno", 0), kind)
+        entry = (self.source.name, getattr(node, "lineno", 0), kind, role)
         self.program.segments[self.segment].append(entry)
 
     def branch_site(self, node: ast.AST, yes: str, no: str) -> None:

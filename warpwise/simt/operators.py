@@ -106,7 +106,7 @@ def lower_ufunc(fl: Expressions, node: ast.Call, called: Any, args: list[Val]) -
                 f"{'s' * (called.nin > 1)} in a kernel")  # fmt: skip
     signature = fl.resolve(called, f"np.{name}", args, node)
     cast = [fl.cast(a, t, node) for a, t in zip(args, signature.args, strict=True)]
-    fl.operation(describe(cast[0].type), node)
+    fl.operation(describe(cast[0].type), node, "product" if called is np.divide else "")
     codes = ", ".join(value.code for value in cast)
     dtype = typing.numpy_dtype(signature.result).name
     function = _UFUNCS.get(called, f"np.{name}")

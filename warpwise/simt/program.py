@@ -101,8 +101,11 @@ class Program:
 
     `types` keeps, for each generated function, every (variable, type) that occurs in it.
     A counted program has segments: straight pieces of the source that the same lanes run, each with
-    its operations as (function, line, kind), for example ("saxpy", 4, "float32") or, see
-    INSTRUCTIONS, ("saxpy", 4, "load").  `sources` are the functions that were lowered, by name.
+    its operations as (function, line, kind, role), for example ("saxpy", 4, "float32", "product")
+    or, see INSTRUCTIONS, ("saxpy", 4, "load", "").  Roles say what the compiler may join:
+    "product"; "fused", a sum with a product right in it, which is one instruction with that;
+    "sign", a change of sign, which becomes part of another instruction; or none.
+    `sources` are the functions that were lowered, by name.
     """
 
     name: str
@@ -129,7 +132,7 @@ class Program:
     waits: bool = False  # whether a `while` looks at memory that others may change
     polls: bool = False  # whether it does so by an atomic operation, or in its condition
     counted: bool = False  # whether the source reports segments and branches to observers
-    segments: list[list[tuple[str, int, str]]] = field(default_factory=list)
+    segments: list[list[tuple[str, int, str, str]]] = field(default_factory=list)
     shared_bytes: dict[Any, int] = field(default_factory=dict)
     local_bytes: dict[Any, int] = field(default_factory=dict)
     places: dict[Any, int] = field(default_factory=dict)

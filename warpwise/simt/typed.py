@@ -31,8 +31,9 @@ def typed(dotted: str, function: str) -> Handler:
     def lower(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
         signature = fl.resolve(numba_object(dotted), f"cuda.{dotted}", args, node)
         values = [fl.cast(a, t, node) for a, t in zip(args, signature.args, strict=True)]
-        for _ in range(2 if "fma" in dotted else 1):  # a fused multiply-add is two operations
-            fl.operation(describe(values[0].type), node)
+        # A fused multiply-add is two operations.
+        for role in ("product", "fused") if "fma" in dotted else ("",):
+            fl.operation(describe(values[0].type), node, role)
         code = f"{function}({', '.join(value.code for value in values)})"
         parts = getattr(signature.result, "types", None)  # of a tuple
         if parts is None:
