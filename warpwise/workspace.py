@@ -7,6 +7,7 @@
     mine/.warpwise.json                           which version of each was copied (SHA-256)
 
 mine/ is ignored by git, so pulling a newer course never conflicts with answers.
+Links from tree to tree lead to mine/ in a copy, where the learner's other notebooks are.
 A copy is replaced only while it is byte for byte what was laid there: nothing in it is the
 learner's then.
 """
@@ -146,9 +147,17 @@ def beside_name(target: Path, offered_as: str | None, offered: str | None) -> Pa
         number += 1
 
 
+def as_laid(file: Path) -> bytes:
+    """What a copy of a file holds: its links to lessons and labs lead to those in mine/."""
+    content = file.read_bytes()
+    for tree in (b"tiers", b"labs"):
+        content = content.replace(b"](../../" + tree + b"/", b"](../../mine/")
+    return content
+
+
 def _lay_one(lab: Path, name: str, mine: Path, state: dict[str, Any], report: Report) -> None:
     """Lays or renews one copy, and notes it in state and report."""
-    content, target = lab.read_bytes(), mine / name
+    content, target = as_laid(lab), mine / name
     current = sha256(content)
     entry = state.get(name)
     if not os.path.lexists(target):

@@ -2,10 +2,13 @@
 
 The same cells always give the same bytes: ids come from the source, metadata is one fixed set, keys
 are sorted. Three builds: the lesson, the full lab (in solutions/), and the lab with holes.
+
+Each takes `links`, the line of links for its first and last cell, if it has neighbours.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +16,11 @@ import nbformat
 from nbformat import NotebookNode
 
 from warpwise.authoring.errors import AuthoringError
+from warpwise.authoring.glossary import link_terms
 from warpwise.authoring.markers import cut_holes
 from warpwise.authoring.source import Cell
 
-BUILT_FROM = "built-from"
+BUILT_FROM, LINKS = "built-from", "links"  # ids of cells that no source has
 KERNELSPEC = {"display_name": "Warpwise", "language": "python", "name": "warpwise"}
 LANGUAGE_INFO = {"name": "python"}
 
@@ -43,28 +47,38 @@ _NOTES = {
 }
 
 
-def build_lesson(cells: list[Cell]) -> NotebookNode:
-    """The notebook of a lesson, not yet run. Raises AuthoringError for an exercise in it."""
+def build_lesson(
+    cells: list[Cell], links: str = "", terms: Mapping[str, str] | None = None
+) -> NotebookNode:
+    """The notebook of a lesson, not yet run. Raises AuthoringError for an exercise in it.
+
+    terms: of the glossary, with their anchors; each is linked where it is first used.
+    """
     for cell in cells:
         if "exercise" in cell.tags or "solution" in cell.tags:
             raise AuthoringError(
                 cell.path, cell.line, "A lesson has no exercises and no answers. Use the lab."
             )
-    return _build("lesson", cells)
+    notebook = _build("lesson", cells, links)
+    prose = [cell for cell in notebook.cells[1:] if cell.cell_type == "markdown"]
+    linked = link_terms([cell.source for cell in prose], terms or {})
+    for cell, text in zip(prose, linked, strict=True):
+        cell.source = text
+    return notebook
 
 
-def build_full(cells: list[Cell]) -> NotebookNode:
+def build_full(cells: list[Cell], links: str = "") -> NotebookNode:
     """The notebook of a lab with its answers, as it stands in solutions/."""
-    return _build("solution", cells)
+    return _build("solution", cells, links)
 
 
-def build_lab(cells: list[Cell]) -> NotebookNode:
+def build_lab(cells: list[Cell], links: str = "") -> NotebookNode:
     """The notebook a learner gets: holes for the answers, no `solution` cells.
 
     Shared cells have the ids they have in `build_full`. Raises AuthoringError for a hole that
     cannot be cut.
     """
-    return _build("lab", cells)
+    return _build("lab", cells, links)
 
 
 def canonical_bytes(notebook: NotebookNode) -> bytes:
@@ -88,9 +102,9 @@ def plain_name(path: Path) -> str:
     return "/".join(parts)
 
 
-def _build(kind: str, cells: list[Cell]) -> NotebookNode:
+def _build(kind: str, cells: list[Cell], links: str) -> NotebookNode:
     note = _NOTES[kind].format(source=plain_name(cells[0].path))
-    out = [_node("markdown", BUILT_FROM, note, ())]
+    out = [_node("markdown", BUILT_FROM, f"{links}\n\n{note}" if links else note, ())]
     for cell in cells:
         if kind == "lab" and "solution" in cell.tags:
             continue
@@ -98,6 +112,10 @@ def _build(kind: str, cells: list[Cell]) -> NotebookNode:
         if kind == "lab" and cell.regions:
             source = cut_holes(source, list(cell.regions), cell.path, cell.line)
         out.append(_node(cell.type, cell.id, source, cell.tags))
+    if links and out[-1]["cell_type"] == "markdown":
+        out[-1]["source"] += f"\n\n---\n\n{links}"
+    elif links:
+        out.append(_node("markdown", LINKS, links, ()))
     metadata = {"kernelspec": dict(KERNELSPEC), "language_info": dict(LANGUAGE_INFO)}
     return nbformat.from_dict(
         {"cells": out, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}

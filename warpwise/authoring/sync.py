@@ -12,11 +12,11 @@ import nbformat
 from nbformat import NotebookNode
 
 from warpwise.authoring.execute import execute, is_executed
+from warpwise.authoring.glossary import read_terms
 from warpwise.authoring.layout import Product
+from warpwise.authoring.links import curriculum_of, line_of_links
 from warpwise.authoring.notebook import build_full, build_lab, build_lesson, canonical_bytes
 from warpwise.authoring.source import read_source
-
-_BUILDERS = {"lesson": build_lesson, "solution": build_full, "lab": build_lab}
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Plan:
 
 def make_plan(product: Product) -> Plan:
     """Read a source and the notebook it makes. Raises AuthoringError for a bad source."""
-    notebook = _BUILDERS[product.kind](read_source(product.source))
+    notebook = _build(product)
     current = product.target.read_bytes() if product.target.exists() else None
     if product.kind != "lesson":
         return Plan(product, notebook, current, stale=False)
@@ -55,10 +55,20 @@ def make_plan(product: Product) -> Plan:
     return Plan(product, notebook, current, stale=not is_executed(notebook))
 
 
+def _build(product: Product) -> NotebookNode:
+    """The notebook of a source, without outputs, linked to its neighbours and to the glossary."""
+    root = product.target.parents[2]
+    cells = read_source(product.source)
+    links = line_of_links(product.kind, product.target, curriculum_of(root))
+    if product.kind == "lesson":
+        return build_lesson(cells, links, read_terms(root / "tiers" / "glossary.md"))
+    return (build_lab if product.kind == "lab" else build_full)(cells, links)
+
+
 def run_lesson(plan: Plan, root: Path) -> Plan:
     """The plan with fresh outputs. Raises ExecutionError."""
     product = plan.product
-    notebook = build_lesson(read_source(product.source))
+    notebook = _build(product)
     execute(notebook, product.target.parent, root, str(product.source.relative_to(root)))
     return Plan(product, notebook, plan.current, stale=not is_executed(notebook))
 

@@ -34,7 +34,7 @@ r"""
 ## 1. Thirty-two at a time
 
 A GPU does not run your threads one by one. It takes 32 consecutive threads of a block and runs them together.
-Such a group is a [*warp*](../glossary.md#warps). A thread's place in its warp, 0 to 31, is its *lane*. Each thread can ask for it: `cuda.laneid`.
+Such a group is a *warp*. A thread's place in its warp, 0 to 31, is its *lane*. Each thread can ask for it: `cuda.laneid`.
 
 Consecutive means: in the order in which the threads of a block are numbered. You know it from the last lesson:
 `threadIdx.x + threadIdx.y * blockDim.x`, x first.
@@ -102,7 +102,7 @@ show_lanes(by_lane[1, 256], out, a)
 r"""
 **8**: 2 for the condition, 3 for one side, 3 for the other.
 A slot is for one instruction, and the two sides are different instructions. So the warp issues the first side while the odd lanes wait,
-then the second side while the even lanes wait. This is [*divergence*](../glossary.md#warps): the lanes of a warp part at a branch.
+then the second side while the even lanes wait. This is *divergence*: the lanes of a warp part at a branch.
 
 Let the *warp* decide instead: warps 0, 2, 4 and so on take one side, the others take the other.
 Again half of all threads take each side. How many slots now?
@@ -418,7 +418,7 @@ But within a warp there is something better than memory. The rest of this lesson
 
 ## 8. Votes
 
-A [*vote*](../glossary.md#warps) asks all lanes a yes-or-no question and gives every lane the answer.
+A *vote* asks all lanes a yes-or-no question and gives every lane the answer.
 
 | call | answer |
 |---|---|
@@ -502,7 +502,7 @@ r"""
 
 ## 9. Shuffles
 
-A [*shuffle*](../glossary.md#warps) lets each lane read a variable of another lane. There are four kinds. They differ in how the source lane is given:
+A *shuffle* lets each lane read a variable of another lane. There are four kinds. They differ in how the source lane is given:
 
 | call | lane k reads from |
 |---|---|

@@ -86,7 +86,7 @@ To see where the factor 8 comes from, we look at one single load of one single w
 ## 2. One load of a warp
 
 The 32 threads of a warp execute a load together, so the memory gets 32 addresses at once.
-This is one [*request*](../glossary.md#memory). The memory does not answer it byte by byte.
+This is one *request*. The memory does not answer it byte by byte.
 It is cut into *sectors* of 32 bytes, and a sector moves whole or not at all [1].
 Four sectors make a *line* of 128 bytes, the unit in which caches keep their books [2].
 
@@ -124,7 +124,7 @@ show_sectors(copy[1, 32], out, numbers)
 # %% [markdown]
 r"""
 When the lanes of a warp ask for neighbouring addresses, their 32 loads melt into a few sectors.
-That is [*coalescing*](../glossary.md#memory). It is not something you switch on. It happens, or not, depending on the addresses.
+That is *coalescing*. It is not something you switch on. It happens, or not, depending on the addresses.
 Stores follow the same rule.
 
 ## 3. One number further
@@ -443,7 +443,7 @@ r"""
 Without any cache, 8 times as much moves.
 
 The truth lies between. To lose nothing, the cache must keep each lane's sector for eight steps, while all other lanes
-go on. A GPU consists of many [*SMs*](../glossary.md#hardware-and-bounds), streaming multiprocessors,
+go on. A GPU consists of many *SMs*, streaming multiprocessors,
 each with a small *L1 cache* of its own.
 A V100 runs up to 2,048 threads on one SM. With a sector of `a` and one of `out` for each thread, how much is that?
 """
@@ -512,7 +512,7 @@ The wrong order *may* be saved by a cache. The right order does not need saving.
 ## 10. Records
 
 A particle has a position: x, y and z. You could make one array whose elements are records, an
-[*array of structs*](../glossary.md#memory), or three arrays, a *struct of arrays*. NumPy has records, and kernels take them.
+*array of structs*, or three arrays, a *struct of arrays*. NumPy has records, and kernels take them.
 `align=True` asks for the layout that C would give them, so that a load can fetch a field in one go.
 
 A kernel reads x of every particle. A record has 12 bytes. How many sectors for a warp?

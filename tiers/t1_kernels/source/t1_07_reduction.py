@@ -789,10 +789,12 @@ The values may also be pairs, such as a value and its index. Then each part trav
 
 Now the lab: `labs/t1_kernels/t1_07_reduction_lab.ipynb`.
 
-**Sources.**
-[1] M. Harris, "Optimizing Parallel Reduction in CUDA", NVIDIA, 2007: the seven steps, their times and bandwidths, the peak of 86.4 GB/s, and the last warp without barriers.
-[2] NVIDIA, *CUDA C++ Programming Guide*, independent thread scheduling, compute capability 7.x: code that relies on the lanes of a warp running in step must be changed.
-[3] N. J. Higham, "The Accuracy of Floating Point Summation", SIAM Journal on Scientific Computing 14(4), 1993.
-[4] NVIDIA, *CUDA C++ Programming Guide*, throughput of native arithmetic instructions: 64-bit additions, and type conversions from and to 64-bit types.
+## Sources
+
+1. M. Harris, "Optimizing Parallel Reduction in CUDA", NVIDIA, 2007: the seven steps, their times and bandwidths, the peak of 86.4 GB/s, and the last warp without barriers.
+2. NVIDIA, *CUDA C++ Programming Guide*, independent thread scheduling, compute capability 7.x: code that relies on the lanes of a warp running in step must be changed.
+3. N. J. Higham, "The Accuracy of Floating Point Summation", SIAM Journal on Scientific Computing 14(4), 1993.
+4. NVIDIA, *CUDA C++ Programming Guide*, throughput of native arithmetic instructions: 64-bit additions, and type conversions from and to 64-bit types.
+
 Rates of the devices: the table in `warpwise.hardware`, with a source for each number.
 """

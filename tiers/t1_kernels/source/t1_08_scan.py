@@ -2,7 +2,7 @@
 r"""
 # Scan: every running total at once
 
-**A bank statement shows the balance after each booking. Each balance needs the one before it. What can a second thread do?**
+**An account statement shows the balance after each booking. Each balance needs the one before it. What can a second thread do?**
 
 At the end of this lesson you can
 
@@ -755,7 +755,7 @@ That is the scan with *decoupled look-back* [7], which its authors describe as a
 3. looks back, block by block: a block with flag 1 has a total, which is added; one with flag 2 has the sum of everything up to its end, its *prefix*, which is added, and the search ends; flag 0: look again,
 4. publishes its own prefix, flag 2, and adds what it found to all its values.
 
-An *atomic* operation reads and changes a cell in one step, which no other thread can interrupt.
+An *atomic operation* reads and changes a cell in one step, which no other thread can interrupt.
 `atomic.add(counter, 0, 1)` adds 1 to `counter[0]` and gives back the old value, so each block gets a number of its own.
 `atomic.exch` stores and gives back the old value. Adding 0 only reads, and always the newest value.
 The next lesson is about atomics.

@@ -58,7 +58,7 @@ print("guess:", guess, f"   operations for each byte: {operations / moved:.3f}")
 # %% [markdown]
 r"""
 **0.167**: one multiplication and one addition for three numbers of 4 bytes.
-This quotient is the [*arithmetic intensity*](../glossary.md#hardware-and-bounds) of the kernel.
+This quotient is the *arithmetic intensity* of the kernel.
 It has nothing to do with the GPU, and you get it by reading the code.
 
 A multiplication and an addition in one instruction, FMA (*fused multiply-add*), count as two operations, here and in the peaks that vendors print.
@@ -99,7 +99,7 @@ When are both pipes busy equally long? When the kernel has exactly as many opera
 
     ridge = peak / bandwidth
 
-Left of the [*ridge point*](../glossary.md#hardware-and-bounds) a kernel is *bound by memory*, right of it by *arithmetic*.
+Left of the *ridge point* a kernel is *bound by memory*, right of it by *arithmetic*.
 What is the ridge of this A100 in float32? And on which of the devices below is it highest?
 """
 
