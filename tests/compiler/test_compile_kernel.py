@@ -259,5 +259,7 @@ def test_the_compiled_report_is_plain_data() -> None:
 
 def test_what_stops_the_compiler_inside_is_a_sentence() -> None:
     """Numba types np.multiply, and then looks for code that it does not have."""
-    with pytest.raises(CompilerError, match="times: Numba's compiler stopped with KeyError.*multi"):
+    with pytest.raises(
+        CompilerError, match=r"times: Numba's compiler stopped with KeyError.*multi"
+    ):
         compile_kernel(kernels.times, (F, F))
