@@ -296,7 +296,7 @@ print("guess:", guess)
 
 # %% [markdown]
 r"""
-At least **8**: each element in once, each result out once. This is the *compulsory* traffic: no cache can avoid it.
+At least **8**: each element in once, each result out once. This is the *compulsory traffic*: no cache can avoid it.
 The sectors of all requests add up to 48. That is the *counted* traffic: it would all reach the DRAM if there were no cache at all.
 The truth lies between, near the lower end here, for neighbouring threads ask for the same sectors at about the same time.
 
