@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import divergent_barrier
+from .errors import UnsupportedError, at_line, divergent_barrier
 from .values import Mask, Value
 
 
@@ -74,9 +74,47 @@ def warp_barrier(run: Any, mask: Value, m: Mask, site: int) -> None:
     """cuda.syncwarp(mask): nothing to wait for in lockstep; a caller outside its mask is noted."""
     from .warp import members
 
-    members(run, mask, m, site)
+    active, _ = members(run, mask, m, site)
+    if m is True:
+        run.half_met.clear()
+    else:
+        _check_meeting(run, mask, active, site)
     for observer in run.observers:
         observer.warp_barrier(run, site, mask, m)
+
+
+def _check_meeting(run: Any, mask: Value, active: Any, site: int) -> None:
+    """Refuse lanes of a warp that wait for each other at two calls, which run one after the other
+    here: what is stored between them comes in another order than on a GPU."""
+    from .warp import bits_of, warps_of
+
+    here = bits_of(active).astype(np.int64)
+    wanted = np.bitwise_or.reduce(np.where(active, warps_of(run, mask.astype(np.int64)), 0), axis=2)
+    alive = np.bool_(True) if run.exited is False else ~np.broadcast_to(run.exited, run.lanes)
+    absent = wanted & bits_of(warps_of(run, alive, False)) & ~here
+    zero = np.zeros_like(absent + here)
+    waiting, sites = run.half_met.get(run.first_thread, (zero, zero))
+    if zero.shape[0] not in (1, waiting.shape[0]) and waiting.shape[0] != 1:
+        waiting, sites = zero, zero  # other blocks run now
+    met = (absent & waiting & ~here) != 0
+    if met.any():
+        other = run.program.sites[int(np.broadcast_to(sites, met.shape)[met][0])]
+        place = run.program.sites[site]
+        raise UnsupportedError(
+            at_line(
+                place.function, place.line, place.line_text,
+                "lanes of one warp wait for each other at two calls of cuda.syncwarp, here and in "
+                f"line {other.line}",
+                "The simulator runs one branch after the other, so they cannot meet. Write the "
+                "calls side by side in the two branches of one if, outside loops; or one call "
+                "behind both.",
+            ),
+            line=place.line, line_text=place.line_text,
+        )  # fmt: skip
+    waits = absent != 0
+    run.half_met[run.first_thread] = (
+        np.where(waits, here | waiting, waiting & ~here), np.where(waits, site, sites),
+    )  # fmt: skip
 
 
 def fence(run: Any, device: bool, m: Mask, site: int) -> None:

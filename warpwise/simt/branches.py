@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from . import assignments, joins
+from . import assignments, joins, meetings
 from .errors import UnsupportedError
 from .flow import Edge
 from .names import may_leave
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 
 def lower_if(fl: Function, node: ast.If) -> bool:
+    pieces = meetings.cut(fl, node)
+    if pieces is not None:
+        return fl.suite(pieces, keep=True) is not None
     condition = fl.truth(fl.expression(node.test), node.test)
     if condition.known:
         chosen = node.body if condition.const else node.orelse

@@ -114,6 +114,8 @@ class Run:
         self.printed: list[str] = []
         self.misuses: dict[tuple[str, int], misuse.Misuse] = {}  # of warp functions
         self.divided: dict[str, Any] | None = None  # a barrier that part of a block does not reach
+        # first thread -> lanes that wait at a syncwarp for others of their warp, and its site
+        self.half_met: dict[int, tuple[Any, Any]] = {}
         self.threads_per_block = block[0] * block[1] * block[2]
         self.blocks = grid[0] * grid[1] * grid[2]
         self.threads = self.threads_per_block * self.blocks
@@ -157,7 +159,7 @@ class Run:
     def _enter(self, first: int, count: int) -> None:
         self.first_block, self.blocks_here = first, count
         self.exited = False
-        self.allocations, self.local = {}, {}
+        self.allocations, self.local, self.half_met = {}, {}, {}
         self.indices.clear()
         self.block_rows = np.arange(count, dtype=np.int64).reshape(count, 1)
         linear = np.arange(first, first + count, dtype=np.int64).reshape(count, 1)

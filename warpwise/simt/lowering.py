@@ -52,6 +52,7 @@ class Lowering:
         self.occurrences = Counter(names(source.tree))
         self.assigned = assigned_in(source.tree)
         self.once = assigned_once(source.tree)
+        self.meetings: dict[int, list[ast.stmt] | None] = {}  # branches that meet, see meetings.py
         self.unrolled: dict[int, ast.For] = {}  # loops over literal_unroll(...), rewritten
         self.rotated: dict[ast.While, ast.If] = {}  # loops with two tests, see rotation.py
         self.stands_for: dict[ast.AST, ast.AST] = {}  # node made while lowering -> that of the text

@@ -17,7 +17,7 @@ Value = Any
 LANE = np.arange(32)
 
 
-def _warps(run: Any, value: Value, fill: Any = 0) -> Any:
+def warps_of(run: Any, value: Value, fill: Any = 0) -> Any:
     """(rows, warps, 32) of a value; rows is 1 when all blocks agree."""
     threads = run.lanes[1]
     value = np.asarray(value)
@@ -36,13 +36,13 @@ def _lanes(run: Any, warps: Any) -> Value:
 
 
 def _active(run: Any, m: Any) -> Any:
-    return _warps(run, np.bool_(True) if m is True else m, False)
+    return warps_of(run, np.bool_(True) if m is True else m, False)
 
 
 def members(run: Any, mask: Value, m: Any, site: int) -> tuple[Any, Any]:
     """(lanes that run this, those of them that the mask names)."""
     active = _active(run, m)
-    masks = _warps(run, mask.astype(np.int64))
+    masks = warps_of(run, mask.astype(np.int64))
     named = (masks >> LANE) & 1 == 1
     if (active & ~named).any():
         misuse.note(run, "mask_without_caller", site, mask, active & ~named)
@@ -54,7 +54,7 @@ def members(run: Any, mask: Value, m: Any, site: int) -> tuple[Any, Any]:
 def _check_absent(run: Any, mask: Value, masks: Any, active: Any, site: int) -> None:
     """Note lanes that the mask of a caller names, and that go on elsewhere."""
     wanted = np.bitwise_or.reduce(np.where(active, masks, 0), axis=2)
-    alive = ~_warps(run, np.bool_(False) if run.exited is False else run.exited, True)
+    alive = ~warps_of(run, np.bool_(False) if run.exited is False else run.exited, True)
     absent = ((wanted[:, :, None] >> LANE) & 1 == 1) & alive & ~active
     if absent.any():
         # Each caller whose mask names one of them, with the first that it names.
@@ -66,11 +66,11 @@ def _check_absent(run: Any, mask: Value, masks: Any, active: Any, site: int) -> 
 def shuffle(run: Any, mode: str, mask: Value, value: Value, by: Value, m: Any, site: int) -> Value:
     """The value of another lane: "idx", "up", "down" or "xor" by `by` (only 5 bits count)."""
     active, named = members(run, mask, m, site)
-    by = _warps(run, by).astype(np.int64) & 31
+    by = warps_of(run, by).astype(np.int64) & 31
     source = {"idx": by, "up": LANE - by, "down": LANE + by, "xor": LANE ^ by}[mode]
     inside = (source >= 0) & (source < 32)
     source = np.where(inside, source, LANE)
-    values = _warps(run, value)
+    values = warps_of(run, value)
     rows = max(values.shape[0], source.shape[0], named.shape[0])
     shape = (rows, values.shape[1], 32)
     source = np.broadcast_to(source, shape)
@@ -81,7 +81,7 @@ def shuffle(run: Any, mode: str, mask: Value, value: Value, by: Value, m: Any, s
     return _lanes(run, got)
 
 
-def _bits(lanes: Any) -> Any:
+def bits_of(lanes: Any) -> Any:
     """uint32 with a bit for each lane of the last axis."""
     return (lanes.astype(np.uint32) << LANE.astype(np.uint32)).sum(axis=2, dtype=np.uint32)
 
@@ -94,21 +94,21 @@ def _spread(run: Any, per_warp: Any) -> Value:
 def ballot(run: Any, mask: Value, predicate: Value, m: Any, site: int) -> Value:
     """Bit per lane whose predicate holds; int32, so that all lanes give -1, as in Numba."""
     _, named = members(run, mask, m, site)
-    bits = _bits(named & _warps(run, predicate, False))
+    bits = bits_of(named & warps_of(run, predicate, False))
     return _spread(run, bits.view(np.int32))
 
 
 def vote(run: Any, mode: str, mask: Value, predicate: Value, m: Any, site: int) -> Value:
     """all_sync, any_sync, eq_sync of the lanes in the mask."""
     _, named = members(run, mask, m, site)
-    holds = _warps(run, predicate, False)
+    holds = warps_of(run, predicate, False)
     every, some = (holds | ~named).all(axis=2), (holds & named).any(axis=2)
     return _spread(run, {"all": every, "any": some, "eq": every | ~some}[mode])
 
 
 def _equal_pairs(run: Any, value: Value, members: Any) -> Any:
     """[.., i, j]: lanes i and j take part and hold the same bits."""
-    values = _warps(run, value)
+    values = warps_of(run, value)
     if values.dtype.kind == "f":
         values = values.view(np.dtype(f"u{values.dtype.itemsize}"))
     same = values[..., :, None] == values[..., None, :]
@@ -130,13 +130,13 @@ def match_all(run: Any, mask: Value, value: Value, m: Any, site: int) -> tuple[V
     pairs = _equal_pairs(run, value, named)
     everyone = named[..., :, None] & named[..., None, :]
     same = (pairs == everyone).all(axis=(2, 3))
-    bits = np.where(same, _bits(np.broadcast_to(named, pairs.shape[:3])), 0).astype(np.uint32)
+    bits = np.where(same, bits_of(np.broadcast_to(named, pairs.shape[:3])), 0).astype(np.uint32)
     return _spread(run, bits.view(np.int32)), _spread(run, same)
 
 
 def activemask(run: Any, m: Any) -> Value:
     """Bits of the lanes that run this together; uint32."""
-    return _spread(run, _bits(_active(run, m)))
+    return _spread(run, bits_of(_active(run, m)))
 
 
 def lanemask_lt(run: Any) -> Value:
