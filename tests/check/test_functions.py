@@ -286,3 +286,25 @@ def test_a_predicted_dictionary_says_how_much_of_it_is_right() -> None:
     record = judge(spec, lambda: {"a": "x", "b": "q", "c": "q"})
     assert "the roofs: 1 of 3 are right; 'b' is not 'q'" in record.message
     assert "'y'" not in record.message
+
+
+def test_where_many_values_are_right_the_spec_examines() -> None:
+    """The verdict's words and diagnosis; None and errors as ever; no reference is asked."""
+
+    def even(args, got):
+        return None if got % 2 == 0 else ("odd", f"{got} is odd")
+
+    def nobody(n):
+        raise AssertionError("the reference is not called")
+
+    spec = FunctionSpec(
+        "even_above", "unit", 1, lambda rng, level: [(1,), (2,)], nobody, examine=even,
+        causes={"odd": "Odd."}, hints={"odd": ("Look.", "Double it.")},
+    )  # fmt: skip
+    assert judge(spec, lambda n: 2 * n).status == "pass"
+    assert judge(spec, lambda n: 0).status == "pass"
+    wrong = judge(spec, lambda n: 2 * n + 1)
+    assert (wrong.status, wrong.diagnosis) == ("fail", "odd")
+    assert "3 is odd" in str(wrong) and "5 is odd" not in str(wrong)
+    assert judge(spec, lambda n: None).diagnosis == "no_return"
+    assert judge(spec, lambda n: n / 0).diagnosis == "raised"

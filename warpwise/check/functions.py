@@ -99,7 +99,12 @@ def judge_values(
     """
     if len(inputs) != len(values) or not inputs:
         raise ValueError(f"{spec.name}: {len(inputs)} inputs, {len(values)} values")
-    wanted = [plain.decode(plain.encode(_expected(spec, args))) for args in inputs]
+    examine = spec.examine if isinstance(spec, FunctionSpec) else None
+    wanted = (
+        [None] * len(inputs)
+        if examine
+        else [plain.decode(plain.encode(_expected(spec, args))) for args in inputs]
+    )
     params = list(names or (spec.params if isinstance(spec, FunctionSpec) else ()))
     wrong: list[Wrong] = []
     loud: Listing | None = None
@@ -116,7 +121,7 @@ def judge_values(
         praise = f"Right in {count}." if isinstance(spec, FunctionSpec) else "Right."
         return _record(spec, "pass", Report(praise, printed=loud), seed, None, LABEL)
 
-    constant = _constant(values, wanted)
+    constant = {} if examine else _constant(values, wanted)
     fits = [{**f.fits, **constant} if "wrong_values" in f.fits else f.fits for f in wrong]
     fits = [_general_last(one) for one in fits]
     slug = diagnoses.common(fits)
@@ -124,14 +129,14 @@ def judge_values(
     own = {**general, **spec.hints}
     first, called = wrong[0], called or spec.name
     rows: list[Row] = []
-    if len(wrong) > 1:
+    if len(wrong) > 1 and not examine:
         rows = [("call", "got", "expected")]
         rows += [(_call(called, w.call, params), w.got, w.expected) for w in wrong[:SHOWN]]
     report = Report(
         what=first.what,
         where=_call(called, first.call, params) if isinstance(spec, FunctionSpec) else "",
         cells=tuple(rows),
-        left_out=f"... and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else "",
+        left_out=f"... and {len(wrong) - SHOWN} more" if rows and len(wrong) > SHOWN else "",
         cause=fits[0].get(slug, ""),
         printed=loud,
         **hints.shown(slug, own, hint, spec.name, called),
@@ -144,15 +149,22 @@ def _examine(
     params: Sequence[str], rounding: tuple[str, str] | None,
 ) -> Wrong | None:  # fmt: skip
     hidden = isinstance(spec, ValueSpec)
-    expected = "" if hidden else show(want)
+    examine = spec.examine if isinstance(spec, FunctionSpec) else None
+    expected = "" if hidden or examine else show(want)
     if "raised" in value:
         text = f"{value['raised']}: {value['text']}".rstrip(": ")
         at = f"\nline {value['line']}:  {value['line_text']}" if value.get("line_text") else ""
         return Wrong(call, f"it raised {text}{at}", value["raised"], expected, {"raised": ""})
     got = plain.decode(value["returned"])
-    if got is None and want is not None:
+    if got is None and (want is not None or examine):
         cause = "The function ends without a return, so it returns None."
         return Wrong(call, "it returned None", "None", expected, {"no_return": cause})
+    if examine:
+        verdict = examine(call, got)
+        if verdict is None:
+            return None
+        slug, what = verdict
+        return Wrong(call, what, show(got), "", {slug: spec.causes.get(slug, "")})
     problem = mismatch(got, want)
     if problem:
         return Wrong(call, problem, show(got), expected, {"wrong_type": slip(got, want, rounding)})

@@ -90,6 +90,8 @@ class FunctionSpec:
     reference: the right function, of the same arguments; its parameter names serve in messages.
     tolerance: for floats; integers, strings and booleans are exact.
     suspects: {diagnosis: function of the same arguments giving the known wrong value}.
+    examine: (arguments, returned) -> None when it is right, else (diagnosis, what is wrong), where
+        many values are right: it replaces the comparison with the reference, which is not called.
     """
 
     name: str
@@ -101,6 +103,7 @@ class FunctionSpec:
     hints: Hints = field(default_factory=dict)
     suspects: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     causes: Mapping[str, str] = field(default_factory=dict)
+    examine: Callable[[Sequence[Any], Any], tuple[str, str] | None] | None = None
 
     @property
     def params(self) -> tuple[str, ...]:

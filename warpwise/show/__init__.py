@@ -14,13 +14,14 @@ from .queues import LaneQueues, show_queues
 from .roofline import show_roofline, turn_roofline
 from .rounds import Rounds, show_rounds
 from .sectors import Sectors, show_sectors
+from .stages import Stages, show_stages
 from .steps import Steps, show_steps
 from .tables import Table, table
 from .timeline import show_timeline
 
 __all__ = [
-    "BankMap", "Flow", "Gantt", "LaneQueues", "Lanes", "Picture", "Rounds", "Sectors", "Steps",
-    "Table", "show_banks", "show_flow", "show_lanes", "show_occupancy", "show_queues",
-    "show_roofline", "show_rounds", "show_sass", "show_schedule", "show_sectors", "show_steps",
-    "show_threads", "show_timeline", "table", "turn_roofline",
+    "BankMap", "Flow", "Gantt", "LaneQueues", "Lanes", "Picture", "Rounds", "Sectors", "Stages",
+    "Steps", "Table", "show_banks", "show_flow", "show_lanes", "show_occupancy", "show_queues",
+    "show_roofline", "show_rounds", "show_sass", "show_schedule", "show_sectors", "show_stages",
+    "show_steps", "show_threads", "show_timeline", "table", "turn_roofline",
 ]  # fmt: skip
