@@ -55,13 +55,20 @@ def recorded(function: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
 def ops_of(calls: Iterable[Mapping[str, Any]]) -> list[Op]:
     """The operations in what a `recorded` function gave, also after a way through JSON.
 
-    Raises TypeError for anything else.
+    Raises TypeError, KeyError or ValueError for anything else.
     """
-    return [
-        Op(**{**call, "after": tuple(call["after"]),
-              **{key: tuple(tuple(place) for place in call[key]) for key in ("reads", "writes")}})
-        for call in calls
-    ]  # fmt: skip
+    return [_op_of(call) for call in calls]
+
+
+def _op_of(call: Mapping[str, Any]) -> Op:
+    op = Op(**{**call, "after": tuple(map(str, call["after"])),
+               **{key: tuple((str(name), int(low), int(high)) for name, low, high in call[key])
+                  for key in ("reads", "writes")}})  # fmt: skip
+    kinds = {"name": str, "kind": str, "event": str, "stream": int, "pageable": bool}
+    wrong = [key for key, kind in kinds.items() if not isinstance(getattr(op, key), kind)]
+    if wrong or any(not isinstance(n, (int, float)) or n < 0 for n in (op.ms or 0, op.nbytes)):
+        raise TypeError(f"this is no call of a host program: {call!r}")
+    return op
 
 
 def _arrays(value: Any) -> list[Any]:
