@@ -45,7 +45,7 @@ def test_the_first_failing_rank_is_named_with_its_line():
         f"rank 2 of 4 failed: ShardError: shard 2 is empty\n"
         f'  test_failures.py, line {line}, in fail_on_two:  raise ShardError("shard 2 is empty")\n'
     )
-    assert f"line {line + 1}, in fail_on_two:  dist.barrier()" in text
+    assert f"test_failures.py, line {line + 1} `dist.barrier()`" in text
     assert "worker.py" not in text  # the launcher's frames are not the learner's
     assert error.outcome.status == ["killed", "killed", "error", "killed"]
     assert isinstance(error.exception, ShardError)
@@ -177,8 +177,10 @@ def test_causes_are_in_the_traceback():
             raise ShardError("no layer") from error
 
     outcome = seen(work, 1)
-    assert "KeyError: 'layer'" in outcome.first.text
+    assert outcome.first.causes == ["KeyError: 'layer'"]
     assert "direct cause" in outcome.first.text
+    with pytest.raises(RankError, match="\n  after KeyError: 'layer'"):
+        run(work, 1)
 
 
 def test_a_failure_does_not_wait_for_the_deadline():

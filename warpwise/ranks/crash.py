@@ -29,6 +29,6 @@ def read_stack(path: str, thread: int) -> list[sites.Frame]:
     return found
 
 
-def site(stack: list[sites.Frame]) -> list[Any] | None:
-    """The learner's line of a stack."""
-    return sites.site(sites.learners_frame(stack))
+def learners_lines(stack: list[sites.Frame]) -> list[Any]:
+    """The learner's lines of a stack."""
+    return [sites.site(frame) for frame in stack if sites.is_learners(frame[0])]

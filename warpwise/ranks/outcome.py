@@ -22,12 +22,18 @@ class Failure:
     rank: int
     name: str  # of the exception; empty for a process that died
     message: str
-    site: list[Any] | None = None  # [file, line, text, function] in the learner's code
-    text: str = ""  # the traceback
+    lines: list[sites.Site] = field(default_factory=list)  # of the learner's code, innermost last
+    text: str = ""  # the whole traceback
+    causes: list[str] = field(default_factory=list)  # the exceptions before it, latest first
     time: float = 0.0  # seconds on the clock that all processes of a machine share
     exit_code: int | None = None  # of a process that died; minus the signal's number
     collateral: bool = False  # it failed because another rank did
     exception: BaseException | None = field(default=None, compare=False)
+
+    @property
+    def site(self) -> sites.Site | None:
+        """The learner's line that failed."""
+        return self.lines[-1] if self.lines else None
 
     def __str__(self) -> str:
         return f"{self.name}: {self.message}" if self.name else self.message
@@ -105,8 +111,8 @@ class Outcome:
         return where(self.snapshots.get(rank))
 
     def __str__(self) -> str:
-        head = f"{self.size} {'rank' if self.size == 1 else 'ranks'}, {self.seconds:.2f} s"
-        lines = [head, *(f"{who}: {status}  {what}" for who, status, what in self.rows())]
+        # No time: what a notebook shows is the same in every run.
+        lines = [f"{who}: {status}  {what}" for who, status, what in self.rows()]
         return "\n".join([*lines, str(self.diagnosis)] if self.diagnosis else lines)
 
     __repr__ = __str__
@@ -206,18 +212,18 @@ def failed(outcome: Outcome) -> RankError:
     first = outcome.first
     assert first is not None
     lines = [f"rank {first.rank} of {outcome.size} failed: {first}"]
-    if first.site:
-        lines.append(f"  {sites.describe(first.site)}")
+    lines += [f"  {sites.describe(line)}" for line in reversed(first.lines)]
+    lines += [f"  after {cause}" for cause in first.causes]
+    if first.name and not first.lines:  # it failed outside the learner's code: all there is
+        lines.append(indented(first.text))
     peers = []
     for who, status, what in outcome.rows():
         if who != f"rank {first.rank}" and status != "ok":
             peers.append(f"  {who} ({status}): " + what.replace("\n", "\n  "))
-    if peers:
-        lines += ["The others:", *peers]
     if outcome.diagnosis:
         lines.append(str(outcome.diagnosis))
-    if first.text:
-        lines += [f"Traceback of rank {first.rank}:", indented(first.text)]
+    elif peers:
+        lines += ["The others:", *peers]
     return RankError("\n".join(lines), outcome)
 
 

@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 Frame = list[Any]
+Site = list[Any]
 OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -60,7 +61,7 @@ def learners_frame(stack: Iterable[Frame]) -> Frame | None:
     return None
 
 
-def site(frame: Frame | None) -> list[Any] | None:
+def site(frame: Frame | None) -> Site | None:
     """`[file, line, text, function]` of a frame; the text is empty where the source is unknown."""
     if frame is None:
         return None
@@ -84,17 +85,19 @@ def remember(texts: dict[str, str]) -> None:
 
 
 def name_of(file: str) -> str:
-    """What a reader calls a file: `cell In[5]` in a notebook, else its name."""
+    """What a reader calls a file: `cell` in a notebook, else its name.
+
+    A cell's number is left out: it differs from run to run.
+    """
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
-    label = shell.compile.format_code_name(file) if shell is not None else None
-    if label:
-        return f"{label[0].lower()} {label[1]}"
+    if shell is not None and shell.compile.format_code_name(file):
+        return "cell"
     return os.path.basename(file)
 
 
-def describe(place: list[Any] | None) -> str:
-    """One line for a site: `cell In[5], line 3, in work:  dist.barrier()`."""
+def describe(place: Site | None) -> str:
+    """One line for a site: `cell, line 3, in work:  dist.barrier()`."""
     if place is None:
         return "outside the learner's code"
     file, line, text, function = place

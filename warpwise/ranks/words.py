@@ -54,7 +54,7 @@ def called(operation: Operation) -> str:
 
 
 def at(operation: Operation) -> str:
-    """ "all_reduce (cell In[5], line 5 `dist.all_reduce(x)`)"."""
+    """ "all_reduce (cell, line 5 `dist.all_reduce(x)`)"."""
     return f"{called(operation)} ({place(operation.site)})"
 
 

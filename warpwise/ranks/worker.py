@@ -139,6 +139,7 @@ class Rank:
         while described.stack and os.path.dirname(described.stack[0].filename) == own:
             del described.stack[0]
         trace = [[frame.filename, frame.lineno, frame.name] for frame in described.stack]
+        lines = [sites.site(frame) for frame in trace if sites.is_learners(frame[0])]
         try:
             block, _ = pickling.dumps(error)
         except Exception:
@@ -149,8 +150,8 @@ class Rank:
             block,
             name=type(error).__qualname__,
             message=str(error),
-            trace=trace,
-            site=sites.site(sites.learners_frame(trace)),
+            lines=lines,
+            causes=causes(error),
             text="".join(described.format()),
             snapshot=self.snapshot(),
         )
@@ -162,6 +163,18 @@ class Rank:
                 traceback.print_exception(error)
             flush()
             os._exit(error is not None)
+
+
+def causes(error: BaseException) -> list[str]:
+    """The exceptions that led to this one, latest first."""
+    found: list[str] = []
+    while len(found) < 5:
+        cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        if cause is None:
+            break
+        found.append(f"{type(cause).__qualname__}: {cause}")
+        error = cause
+    return found
 
 
 def choose_backend(size: int) -> str:

@@ -331,8 +331,8 @@ class World:
                 f"({type(error).__name__}: {error}). Return numbers, tensors, lists or dicts."
             )
             end.answer = (
-                {**said, "kind": "error", "name": "TypeError", "message": problem, "site": None,
-                 "text": ""}, b"",
+                {**said, "kind": "error", "name": "TypeError", "message": problem, "lines": [],
+                 "causes": [], "text": ""}, b"",
             )  # fmt: skip
             return None
 
@@ -342,14 +342,14 @@ class World:
             return None
         if end.answer is None:
             assert end.exit_code is not None
-            site = crash.site(self.stack(end))
             return Failure(
-                end.rank, "", died(end.exit_code), site, time=end.exit_time, exit_code=end.exit_code
-            )
+                end.rank, "", died(end.exit_code), crash.learners_lines(self.stack(end)),
+                time=end.exit_time, exit_code=end.exit_code,
+            )  # fmt: skip
         said, block = end.answer
         return Failure(
-            end.rank, said["name"], said["message"], said["site"], said["text"], said["time"],
-            exception=unpickled(block),
+            end.rank, said["name"], said["message"], said["lines"], said["text"], said["causes"],
+            said["time"], exception=unpickled(block),
         )  # fmt: skip
 
     def close(self) -> None:
