@@ -16,28 +16,65 @@ from .addresses import SECTOR
 
 #: Places in the vector of counts.
 REQUESTS, LANES, SECTORS, IDEAL, LINES, WORST, PER_BLOCK = range(7)
-KEY, STAMP, STARTS = range(3)  # columns of a table of what one warp wants
+#: Columns of a table of the lines that one warp wants: which line and for which warp, its sectors,
+#: and the bytes at which elements start.
+KEY, WANTED, STARTS = range(3)
+LINE_BITS = 44  # of a key; the rest numbers the warp
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # spreads keys over a table
 
 
 @numba.njit(cache=True, nogil=True)
-def _slot(table: Any, key: int, stamp: int, shift: int) -> Any:
-    """Where a key is in a table, or is to be entered.  The rows of other stamps are free; a table
-    as small as a warp's wants stays in the cache, however large the array is."""
-    slot: Any = np.int64(np.uint64(key) * GOLDEN >> np.uint64(shift))
-    while table[slot, STAMP] == stamp and table[slot, KEY] != key:
-        slot = (slot + 1) & (table.shape[0] - 1)
+def _slot(table: Any, key: int, shift: int) -> Any:
+    """Where a key is in a table, or is to be entered.  What other warps have left there is free; a
+    table as small as a warp's wants stays in the cache, however large the array is."""
+    slot: Any = np.uint64(key) * GOLDEN >> np.uint64(shift)
+    warp = key >> LINE_BITS
+    while table[slot, KEY] != key and table[slot, KEY] >> LINE_BITS == warp:
+        slot = (slot + np.uint64(1)) & np.uint64(table.shape[0] - 1)
     return slot
 
 
 @numba.njit(cache=True, nogil=True)
-def access(at: Any, mask: Any, itemsize: int, bits: Any, span: Any, out: Any) -> None:
+def _scattered(
+    at: Any, mask: Any, row: int, m: int, first: int, itemsize: int, wanted: Any, listed: Any,
+    n: int,
+) -> int:  # fmt: skip
+    """How many lanes of a warp are active, if no two of them want the same line; else 0.
+
+    Comparing each with each takes less time than a table, and lists their sectors from place n on.
+    wanted: (64,) int32, to work in.
+    """
+    active = 0
+    before = np.int64(-1)
+    for k in range(32):
+        wanted[k] = wanted[k + 32] = -1 - k
+        t = first + k
+        if t >= at.shape[1] or not mask[m, t]:
+            continue
+        start_byte = at[row, t] * itemsize
+        line = start_byte >> 7
+        if line == before or (start_byte & (SECTOR - 1)) + itemsize > SECTOR or line >> 31:
+            return 0
+        before = line
+        wanted[k] = wanted[k + 32] = line
+        listed[n + active] = start_byte >> 5
+        active += 1
+    twice = False
+    for apart in range(1, 17):  # compiled to a few comparisons of whole vectors
+        for k in range(32):
+            twice |= wanted[k] == wanted[k + apart]
+    return 0 if twice else active
+
+
+@numba.njit(cache=True, nogil=True)
+def access(at: Any, mask: Any, itemsize: int, bits: Any, span: Any, seen: Any, out: Any) -> None:
     """Add up requests, lanes, sectors, ideal sectors and 128-byte lines of all blocks.
 
     at: (blocks or 1, threads) int64, element positions from a 256-byte aligned base.
     mask: (blocks or 1, threads) bool.
     bits: (blocks, words) int64, the sectors each block has touched; span: (blocks, 2) int64, the
-    first and last of its words that are not zero.  out: int64, see the places above.
+    first and last of its words that are not zero; seen: (words,), what any block has.
+    out: int64, see the places above.
 
     Most kernels' blocks do the same at another place: a block whose addresses are the last one's,
     a whole number of sectors further, needs no new count.
@@ -45,13 +82,13 @@ def access(at: Any, mask: Any, itemsize: int, bits: Any, span: Any, out: Any) ->
     rows, threads = at.shape
     mask_rows = mask.shape[0]
     blocks = bits.shape[0]
-    stamp = 0
+    warps = 0
     most = (itemsize + SECTOR - 2) // SECTOR + 1  # sectors of an element
     size, shift_by = 128, 57  # a power of two, four times what a warp may want
     while size < 128 * most:
         size, shift_by = size * 2, shift_by - 1
-    sectors = np.zeros((size, 3), np.int64)  # STARTS: the bytes at which elements start
-    lines = np.zeros((size, 3), np.int64)
+    lines = np.zeros((size, 4), np.int64)
+    wanted = np.empty(64, np.int32)
     listed = np.empty(threads * most, np.int64)  # the sectors of each warp, one after another
     ends = np.empty(threads // 32 + 1, np.int64)
     lines_at = np.empty(4, np.int64)  # lines, by where in a line the sectors start; -1 not known
@@ -77,10 +114,20 @@ def access(at: Any, mask: Any, itemsize: int, bits: Any, span: Any, out: Any) ->
             like, shift = block, np.int64(0)
             n = lanes = ideal = requests = warp = 0
             lines_at[:] = -1
+            lines_at[0] = 0
             for first_lane in range(0, threads, 32):
                 distinct = 0
-                active = 0
-                stamp += 1
+                active = _scattered(at, mask, row, m, first_lane, itemsize, wanted, listed, n)
+                if active:
+                    n += active
+                    lines_at[0] += active
+                    ends[warp] = n
+                    warp += 1
+                    requests += 1
+                    lanes += active
+                    ideal += (active * itemsize + SECTOR - 1) // SECTOR
+                    continue
+                warps += 1
                 for t in range(first_lane, min(first_lane + 32, threads)):
                     if not mask[m, t]:
                         continue
@@ -88,17 +135,23 @@ def access(at: Any, mask: Any, itemsize: int, bits: Any, span: Any, out: Any) ->
                     start_byte = at[row, t] * itemsize
                     first = start_byte >> 5
                     last = (start_byte + itemsize - 1) >> 5
-                    home = 0
+                    home = np.uint64(0)
                     for sector in range(last, first - 1, -1):
-                        home = _slot(sectors, sector, stamp, shift_by)
-                        if sectors[home, STAMP] != stamp:
-                            sectors[home, KEY], sectors[home, STAMP] = sector, stamp
-                            sectors[home, STARTS] = 0
+                        key = warps << LINE_BITS | sector >> 2
+                        home = _slot(lines, key, shift_by)
+                        if lines[home, KEY] != key:
+                            lines[home, KEY], lines[home, WANTED] = key, 0
+                            lines[home, STARTS] = lines[home, STARTS + 1] = 0
+                            lines_at[0] += 1
+                        bit = 1 << (sector & 3)
+                        if not lines[home, WANTED] & bit:
+                            lines[home, WANTED] |= bit
                             listed[n] = sector
                             n += 1
-                    bit = 1 << (start_byte & 31)
-                    if not sectors[home, STARTS] & bit:
-                        sectors[home, STARTS] |= bit
+                    half = STARTS + (start_byte >> 6 & 1)
+                    bit = 1 << (start_byte & 63)
+                    if not lines[home, half] & bit:
+                        lines[home, half] |= bit
                         distinct += 1
                 ends[warp] = n
                 warp += 1
@@ -115,12 +168,12 @@ def access(at: Any, mask: Any, itemsize: int, bits: Any, span: Any, out: Any) ->
             lines_at[moved & 3] = 0
             k = 0
             for w in range(warp):
-                stamp += 1
+                warps += 1
                 while k < ends[w]:
-                    line = (listed[k] + moved) >> 2
-                    home = _slot(lines, line, stamp, shift_by)
-                    if lines[home, STAMP] != stamp:
-                        lines[home, KEY], lines[home, STAMP] = line, stamp
+                    key = warps << LINE_BITS | (listed[k] + moved) >> 2
+                    home = _slot(lines, key, shift_by)
+                    if lines[home, KEY] != key:
+                        lines[home, KEY] = key
                         lines_at[moved & 3] += 1
                     k += 1
         out[LINES] += lines_at[moved & 3]
@@ -131,18 +184,17 @@ def access(at: Any, mask: Any, itemsize: int, bits: Any, span: Any, out: Any) ->
             before = bits[block, word]
             after = before | (np.int64(1) << (sector & 63))
             bits[block, word] = after
+            seen[word] |= after
             out[PER_BLOCK] += before != after
             low, high = min(low, word), max(high, word)
         span[block, 0], span[block, 1] = low, high
 
 
 @numba.njit(cache=True, nogil=True)
-def _collect(bits: Any, span: Any, seen: Any) -> None:
-    """Add what the blocks have touched to what the launch has, and forget it."""
+def _forget(bits: Any, span: Any) -> None:
+    """The next blocks have touched nothing yet."""
     for block in range(bits.shape[0]):
-        for word in range(span[block, 0], span[block, 1] + 1):
-            seen[word] |= bits[block, word]
-            bits[block, word] = 0
+        bits[block, span[block, 0] : span[block, 1] + 1] = 0
         span[block, 0], span[block, 1] = bits.shape[1], -1
 
 
@@ -175,14 +227,14 @@ class Touched:
             words = self._bits.shape[1]
             self._bits = np.zeros((blocks, words), np.int64)
             self._span = np.tile(np.array([words, -1]), (blocks, 1))
-        access(at, mask, itemsize, self._bits, self._span, counts)
+        access(at, mask, itemsize, self._bits, self._span, self._seen, counts)
         self.per_block += int(counts[PER_BLOCK])
         return counts[:PER_BLOCK]
 
     def end_chunk(self) -> None:
         """The next blocks have touched nothing yet."""
         if self._span is not None:
-            _collect(self._bits, self._span, self._seen)
+            _forget(self._bits, self._span)
 
 
 def warm() -> None:
