@@ -34,13 +34,16 @@ def wrap(t: Any) -> Convert:
     return lambda v: v if 0 <= v < span else v % span
 
 
-def to_integer(t: Any) -> Convert:
-    """float -> integer, toward zero and clamped; a NaN is 0."""
+def to_integer(source: Any, t: Any) -> Convert:
+    """float -> integer, toward zero and clamped; a NaN is 0, or the top bit alone where a float64
+    or a 64-bit integer takes part."""
     low, high = int(t.minval), int(t.maxval)
+    top = low if t.signed else (high + 1) // 2
+    wide = source.bitwidth == 64 or t.bitwidth == 64
 
     def convert(v: Any) -> int:
         if math.isnan(v):
-            return 0
+            return top if wide and t.bitwidth > 8 else 0
         if math.isinf(v):
             return high if v > 0 else low
         return min(max(int(v), low), high)
@@ -71,7 +74,7 @@ def cast(source: Any, target: Any) -> Convert | None:
         if whole:
             cut = wrap(target)
             return lambda v: cut(int(v))
-        return to_integer(target)
+        return to_integer(source, target)
     if target in FLOATS:
         return _real(FLOATS[target]) if whole else FLOATS[target]
     if target in COMPLEX:

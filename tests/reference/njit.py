@@ -31,9 +31,11 @@ def compiled(case: Case) -> list[Any]:
     head, body = case.text.split(numbers)
     text = head.split("import (")[1].split(")", 1)[1]  # without the imports
     text = text.replace("@cuda.jit(device=True)", "@njit").replace("@cuda.jit", "")
+    for name in ("ceil", "floor"):  # a float stays one on a GPU; the CPU's math makes it int64
+        text, body = (part.replace(f"math.{name}", f"np.{name}") for part in (text, body))
     text = text.replace(f"def k({PARAMETERS})", f"def k(i, tid, bid, {PARAMETERS})")
     names: dict[str, Any] = {name: getattr(numba, name) for name in TYPES}
-    names |= {"math": math, "njit": numba.njit(error_model="numpy")}
+    names |= {"math": math, "np": np, "njit": numba.njit(error_model="numpy")}
     exec(text + body, names)
     run = numba.njit(error_model="numpy")(names["k"])
     args = case.arguments()

@@ -134,17 +134,38 @@ def test_integer_arithmetic_is_pythons_on_signs() -> None:
 
 
 def test_float_to_integer_saturates() -> None:
-    """int() truncates toward zero, saturates, and makes 0 of NaN, as PTX does."""
+    """int() truncates toward zero and saturates; of a NaN in 64 bits it makes the top bit alone."""
     x = np.array([1.9, -1.9, 1e30, -1e30, math.nan, math.inf])
     got = evaluate("if i < 6: out[i] = int(x[i])", np.int64, x=x)
     big = 2**63 - 1
-    assert got[:6].tolist() == [1, -1, big, -(2**63), 0, big]
+    assert got[:6].tolist() == [1, -1, big, -(2**63), -(2**63), big]
     got = evaluate("if i < 6: out[i] = x[i]", np.int32, x=x)
-    assert got[:6].tolist() == [1, -1, 2**31 - 1, -(2**31), 0, 2**31 - 1]
+    assert got[:6].tolist() == [1, -1, 2**31 - 1, -(2**31), -(2**31), 2**31 - 1]
     got = evaluate("if i < 6: out[i] = x[i]", np.int16, x=x)
-    assert got[:6].tolist() == [1, -1, 2**15 - 1, -(2**15), 0, 2**15 - 1]
+    assert got[:6].tolist() == [1, -1, 2**15 - 1, -(2**15), -(2**15), 2**15 - 1]
     got = evaluate("if i < 6: out[i] = x[i]", np.uint8, x=x)
     assert got[:6].tolist() == [1, 0, 255, 0, 0, 255]
+
+
+@pytest.mark.parametrize("source", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("target", [np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64])
+def test_a_nan_becomes_0_or_the_top_bit(source: type, target: type) -> None:
+    """0, unless 64 bits take part; 8 bits are cut from 16."""
+    if 8 not in (np.dtype(source).itemsize, np.dtype(target).itemsize):
+        expected = 0
+    else:
+        bits = 8 * np.dtype(target).itemsize
+        expected = 0 if bits == 8 else (-1 if np.dtype(target).kind == "i" else 1) << (bits - 1)
+    got = evaluate("out[i] = x[0]", target, x=np.array([math.nan], source))
+    assert got.tolist() == [expected] * THREADS
+
+
+def test_range_of_a_float_counts_in_int32() -> None:
+    """As Numba types it: 3e9 is cut to the largest int32."""
+    body = "c = 0\nfor k in range(x[0], x[1]):\n    c += 1\nout[i] = c * 100 + k"
+    assert evaluate(body, np.int64, x=np.array([-1.9, 2.9]))[0] == 301
+    body = "k = 7\nfor k in range(x[0] - 4, x[0]):\n    k += 1\nout[i] = k"
+    assert evaluate(body, np.int64, x=np.array([3e9]))[0] == 7  # both ends are 2**31 - 1
 
 
 def test_integers_wrap_when_stored() -> None:

@@ -21,12 +21,7 @@ def of_range(fl: Expressions, node: ast.AST, args: list[Val]) -> list[Val]:
     for value in args:
         if not typing.is_number(value.type) or isinstance(value.type, typing.types.Complex):
             fl.fail(TypingError, node, f"range() takes integers, not {describe(value.type)}")
-    # Numba cuts floats to integers here, silently.
-    args = [
-        fl.cast(value, typing.types.int64, node) if typing.is_float(value.type) else value
-        for value in args
-    ]
-    try:
+    try:  # floats are cut to integers here, in silence: to int32, where no integer is wider
         kind = typing.range_type(tuple(value.type for value in args))
     except typing.NoSignature:
         kind = typing.types.int64

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .complexes import CMATH, joined, quotient, raised
-from .rounding import FLOAT16, whole
+from .rounding import FLOAT16, of_nan, whole
 from .special import slow
 
 Value = Any
@@ -50,17 +50,18 @@ COMPARE: dict[str, tuple[Callable[..., Any], str]] = {
 
 
 def to_integer(x: Value, dtype: np.dtype[Any]) -> Value:
-    """float -> integer as PTX's cvt.rzi does it: toward zero, saturating, NaN becomes 0.
+    """float -> integer as PTX's cvt.rzi does it: toward zero, saturating; for a NaN see of_nan.
 
     8-bit integers are converted to 16 bits and cut, since the compiler emits no 8-bit conversion
     for float32 and float64.  float16 is rounded to the nearest integer (cvt.rni), not cut: that is
     what Numba's CUDA target compiles.
-    Source: PTX ISA, cvt: integer results are clamped for out-of-range inputs, NaN gives 0.
+    Source: PTX ISA, cvt: integer results are clamped for out-of-range inputs.
     """
     if x.dtype.itemsize == 2:
         return whole(x, dtype, "rn" if x.dtype == FLOAT16 else "rz")
     wide = np.dtype(np.uint64) if dtype == np.uint64 else np.dtype(np.int64)
-    info = np.iinfo(np.dtype(f"{dtype.kind}2") if dtype.itemsize == 1 else dtype)
+    converted = np.dtype(f"{dtype.kind}2") if dtype.itemsize == 1 else dtype
+    info = np.iinfo(converted)
     truncated = np.trunc(x.astype(np.float64))
     low, high = float(info.min), float(info.max)
     inside = (
@@ -73,7 +74,8 @@ def to_integer(x: Value, dtype: np.dtype[Any]) -> Value:
     kept = np.where(inside, truncated, 0.0).astype(wide)
     kept = np.where(truncated >= high, wide.type(info.max), kept)
     kept = np.where(truncated <= low, wide.type(info.min), kept)
-    return np.where(inside | ~np.isnan(truncated), kept, wide.type(0)).astype(dtype)[()]
+    nan = of_nan(x.dtype, converted)
+    return np.where(np.isnan(truncated), nan, kept.astype(converted)).astype(dtype)[()]
 
 
 def helper_of(infix: str, kind: str, known: bool) -> str:

@@ -61,14 +61,25 @@ def narrow(x: Value, dtype: np.dtype[Any], mode: str = "rn") -> Value:
 
 
 def whole(x: Value, dtype: np.dtype[Any], mode: str = "rz") -> Value:
-    """A float as an integer: rounded, then held at the ends of the integer type; NaN gives 0."""
+    """A float as an integer: rounded, then held at the ends of the integer type."""
     rounded = ROUND[mode](x.astype(F64))
     info = np.iinfo(dtype)
     low, high = float(info.min), float(info.max)
     inside = (rounded >= low) & (rounded < high if info.bits == 64 else rounded <= high)
     plain = np.where(inside, rounded, 0.0).astype(dtype)
     ends = np.where(rounded > 0, dtype.type(info.max), dtype.type(info.min))
-    return np.where(inside | np.isnan(rounded), plain, ends).astype(dtype)[()]
+    found = np.where(inside, plain, ends).astype(dtype)
+    return np.where(np.isnan(rounded), of_nan(x.dtype, dtype), found)[()]
+
+
+def of_nan(source: np.dtype[Any], integer: np.dtype[Any]) -> Any:
+    """The integer that a NaN becomes: 0, or the top bit alone where 64 bits take part.
+
+    Source: PTX ISA 9.0, cvt, integer notes.
+    """
+    if source.itemsize < 8 and integer.itemsize < 8:
+        return integer.type(0)
+    return np.array(1 << (8 * integer.itemsize - 1), f"u{integer.itemsize}").astype(integer)[()]
 
 
 def sum_error(x: Value, y: Value) -> tuple[Value, Value]:
