@@ -10,6 +10,7 @@ from .lanes import Lanes, show_lanes
 from .machine_code import show_sass
 from .occupancy import show_occupancy
 from .picture import Picture, show_threads
+from .plan import PlanPicture, show_plan, turn_plan
 from .queues import LaneQueues, show_queues
 from .roofline import show_roofline, turn_roofline
 from .rounds import Rounds, show_rounds
@@ -20,8 +21,9 @@ from .tables import Table, table
 from .timeline import show_timeline
 
 __all__ = [
-    "BankMap", "Flow", "Gantt", "LaneQueues", "Lanes", "Picture", "Rounds", "Sectors", "Stages",
-    "Steps", "Table", "show_banks", "show_flow", "show_lanes", "show_occupancy", "show_queues",
-    "show_roofline", "show_rounds", "show_sass", "show_schedule", "show_sectors", "show_stages",
-    "show_steps", "show_threads", "show_timeline", "table", "turn_roofline",
+    "BankMap", "Flow", "Gantt", "LaneQueues", "Lanes", "Picture", "PlanPicture", "Rounds",
+    "Sectors", "Stages", "Steps", "Table", "show_banks", "show_flow", "show_lanes",
+    "show_occupancy", "show_plan", "show_queues", "show_roofline", "show_rounds", "show_sass",
+    "show_schedule", "show_sectors", "show_stages", "show_steps", "show_threads", "show_timeline",
+    "table", "turn_plan", "turn_roofline",
 ]  # fmt: skip
