@@ -308,3 +308,11 @@ def test_where_many_values_are_right_the_spec_examines() -> None:
     assert "3 is odd" in str(wrong) and "5 is odd" not in str(wrong)
     assert judge(spec, lambda n: None).diagnosis == "no_return"
     assert judge(spec, lambda n: n / 0).diagnosis == "raised"
+
+
+def test_what_differs_in_a_long_tuple_is_shown() -> None:
+    """Not the same beginning twice."""
+    right = (1 / 3, 2 / 3, 1 / 7, "memory")
+    spec = FunctionSpec("place_it", "t0_00_test", 1, lambda rng, level: [(1,)], lambda n: right)
+    record = judge(spec, lambda n: (*right[:3], "arithmetic"))
+    assert "value 3: 'arithmetic'; expected value 3: 'memory'" in record.message

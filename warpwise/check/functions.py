@@ -183,9 +183,13 @@ def _examine(
         else:
             what = f"{spec.what} is not {show(got)}{_direction(got, want)}"
         return Wrong(call, what, show(got), "", fits | {"wrong_values": ""})
-    what = f"it returned {show(got)}, expected {expected}"
     fits["wrong_values"] = "The value is not what the exercise asks for."
-    return Wrong(call, what, show(got), expected, fits)
+    place = _first_difference(spec, got, want)
+    if place is not None and show(got) == expected:  # too long to show what differs
+        got, expected = f"value {place}: {show(got[place])}", f"value {place}: {show(want[place])}"
+        what = f"it returned, among others, {got}; expected {expected}"
+        return Wrong(call, what, got, expected, fits)
+    return Wrong(call, f"it returned {show(got)}, expected {expected}", show(got), expected, fits)
 
 
 def _suspected(spec: FunctionSpec | ValueSpec, call: tuple[Any, ...], got: Any) -> dict[str, str]:
@@ -263,6 +267,14 @@ def _direction(got: Any, want: Any) -> str:
     if isinstance(want, int | float) and not isinstance(want, bool):
         return ": too small" if got < want else ": too large"
     return ""
+
+
+def _first_difference(spec: FunctionSpec | ValueSpec, got: Any, want: Any) -> int | None:
+    """The place of the first wrong value of a tuple; None for anything else."""
+    if not isinstance(want, list):
+        return None
+    pairs = enumerate(zip(got, want, strict=True))
+    return next((k for k, (one, two) in pairs if not equal(one, two, spec.tolerance)), None)
 
 
 def _entries(spec: ValueSpec, got: dict[Any, Any], want: dict[Any, Any]) -> str:
