@@ -7,6 +7,7 @@ Glossary
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import atan, degrees
 from typing import Any
 
 from ..hardware import Device, attainable, bound_by, ceilings, device, ridge
@@ -58,28 +59,36 @@ class Roofline:
         intensities = [i for i, _ in self.points.values() if 0 < i < float("inf")]
         left = min([0.05, *(i / 3 for i in intensities)])
         right = max([4 * ridge(self.device, self.kind, self.level), *(3 * i for i in intensities)])
-        for roof in flat:
-            style = "-" if roof.name == self.kind else ":"
-            ax.plot([left, right], [roof.value] * 2, style, color=GREY, lw=1.2)
-            ax.annotate(f"{roof.name} {roof.value:g}", (1.01, roof.value), color=GREY, va="center",
+        turn = ridge(self.device, self.kind, self.level)
+        peak = self.device.peak(self.kind)
+        for value in dict.fromkeys(roof.value for roof in flat):
+            names = ", ".join(roof.name for roof in flat if roof.value == value)
+            ax.plot([left, right], [value, value], ":", color=GREY, lw=1)
+            ax.annotate(f"{names} {value:g}", (1.01, value), color=GREY, va="center",
                         xycoords=("axes fraction", "data"), fontsize=8)  # fmt: skip
-        for name in ("shared memory", "L2", "DRAM"):
-            if name not in roofs:
+        own = roofs[self.level].value
+        for roof in roofs.values():
+            if roof.flat or roof.value < own:  # slower memories see other bytes
                 continue
-            slope = roofs[name].value / 1000
+            slope = roof.value / 1000
             end = min(right, top / slope)
-            ax.plot([left, end], [left * slope, end * slope], "-" if name == self.level else ":",
-                    color=GREY, lw=1.2)  # fmt: skip
-            ax.text(left * 1.1, left * slope * 1.25, f"{name} {roofs[name].value:,.0f} GB/s",
-                    color=GREY, fontsize=8, rotation=34, rotation_mode="anchor")  # fmt: skip
+            ax.plot([left, end], [left * slope, end * slope], ":", color=GREY, lw=1)
+            ax.text(left * 1.1, left * slope * 1.4, f"{roof.name} {roof.value:,.0f} GB/s",
+                    color=GREY, fontsize=8, rotation=degrees(atan(slope * 1.4 / 1.1)),
+                    rotation_mode="anchor", transform_rotates_text=True)  # fmt: skip
+        ax.plot([left, turn, right], [peak * left / turn, peak, peak], "-", color=GREY, lw=2.4)
+        ax.annotate(f"ridge {turn:.3g}", (turn, peak), color=GREY, fontsize=9, ha="right",
+                    xytext=(-6, 5), textcoords="offset points")  # fmt: skip
         for number, (name, (intensity, rate)) in enumerate(self.points.items()):
             colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
             at = min(max(intensity, left), right)
-            roof_here = attainable(self.device, at, self.kind, self.level)
-            ax.plot(at, roof_here if rate is None else rate, marker, color=colour, ms=9,
+            high = attainable(self.device, at, self.kind, self.level) if rate is None else rate
+            ax.plot(at, high, marker, color=colour, ms=9,
                     mfc="none" if rate is None else colour, mew=2)  # fmt: skip
-            ax.annotate(name, (at, roof_here if rate is None else rate), color=colour,
-                        xytext=(9, -14), textcoords="offset points", fontsize=9)  # fmt: skip
+            above = at >= turn  # over the flat roof there is room, over the slanted one a label
+            ax.annotate(name, (at, high), color=colour, ha="center" if above else "left",
+                        xytext=(0, 10) if above else (9, -14), textcoords="offset points",
+                        fontsize=9)  # fmt: skip
         ax.set(xscale="log", yscale="log", xlabel=f"operations a byte of {self.level} traffic",
                ylabel="TFLOP/s", title=f"{self.device.name} (modelled)")  # fmt: skip
         return figure
