@@ -14,70 +14,122 @@ TWELVE = {
 }  # fmt: skip
 
 
-# -- least_time --------------------------------------------------------------------------------
+# -- place -------------------------------------------------------------------------------------
 
 
-@impostor("least_time", diagnosis="added_up")
+def parts(peak_tflops, bandwidth_gbs, flops, nbytes):
+    """Intensity, ridge, milliseconds of memory, milliseconds of arithmetic."""
+    memory, arithmetic = nbytes / bandwidth_gbs / 1e6, flops / peak_tflops / 1e9
+    return flops / nbytes, 1000 * peak_tflops / bandwidth_gbs, memory, arithmetic
+
+
+@impostor("place", diagnosis="added_up")
 def one_pipe_after_the_other(peak_tflops, bandwidth_gbs, flops, nbytes):
-    memory, arithmetic = nbytes / bandwidth_gbs / 1e6, flops / peak_tflops / 1e9
-    return memory + arithmetic, "memory" if memory > arithmetic else "arithmetic"
+    at, turn, memory, arithmetic = parts(peak_tflops, bandwidth_gbs, flops, nbytes)
+    return at, turn, memory + arithmetic, "memory" if memory > arithmetic else "arithmetic"
 
 
-@impostor("least_time", diagnosis="shorter_pipe")
+@impostor("place", diagnosis="shorter_pipe")
 def the_faster_pipe(peak_tflops, bandwidth_gbs, flops, nbytes):
-    return min((nbytes / bandwidth_gbs / 1e6, "memory"), (flops / peak_tflops / 1e9, "arithmetic"))
+    at, turn, memory, arithmetic = parts(peak_tflops, bandwidth_gbs, flops, nbytes)
+    return at, turn, *min((memory, "memory"), (arithmetic, "arithmetic"))
 
 
-@impostor("least_time", diagnosis="time_of_the_shorter")
+@impostor("place", diagnosis="time_of_the_shorter")
 def right_word_wrong_time(peak_tflops, bandwidth_gbs, flops, nbytes):
-    memory, arithmetic = nbytes / bandwidth_gbs / 1e6, flops / peak_tflops / 1e9
-    return min(memory, arithmetic), "memory" if memory > arithmetic else "arithmetic"
+    at, turn, memory, arithmetic = parts(peak_tflops, bandwidth_gbs, flops, nbytes)
+    return at, turn, min(memory, arithmetic), "memory" if memory > arithmetic else "arithmetic"
 
 
-@impostor("least_time", diagnosis="other_word")
+@impostor("place", diagnosis="other_word")
 def what_is_idle(peak_tflops, bandwidth_gbs, flops, nbytes):
-    memory, arithmetic = nbytes / bandwidth_gbs / 1e6, flops / peak_tflops / 1e9
-    return max(memory, arithmetic), "memory" if memory < arithmetic else "arithmetic"
+    at, turn, memory, arithmetic = parts(peak_tflops, bandwidth_gbs, flops, nbytes)
+    return at, turn, max(memory, arithmetic), "memory" if at > turn else "arithmetic"
 
 
-@impostor("least_time", diagnosis="seconds")
+@impostor("place", diagnosis="seconds")
 def in_seconds(peak_tflops, bandwidth_gbs, flops, nbytes):
-    memory, arithmetic = nbytes / bandwidth_gbs / 1e9, flops / peak_tflops / 1e12
-    return max(memory, arithmetic), "memory" if memory > arithmetic else "arithmetic"
+    at, turn, memory, arithmetic = parts(peak_tflops, bandwidth_gbs, flops, nbytes)
+    return (
+        at,
+        turn,
+        max(memory, arithmetic) / 1000,
+        "memory" if memory > arithmetic else "arithmetic",
+    )
 
 
-@impostor("least_time", diagnosis="microseconds")
+@impostor("place", diagnosis="microseconds")
 def in_microseconds(peak_tflops, bandwidth_gbs, flops, nbytes):
-    memory, arithmetic = nbytes / bandwidth_gbs / 1e3, flops / peak_tflops / 1e6
-    return max(memory, arithmetic), "memory" if memory > arithmetic else "arithmetic"
+    at, turn, memory, arithmetic = parts(peak_tflops, bandwidth_gbs, flops, nbytes)
+    return (
+        at,
+        turn,
+        max(memory, arithmetic) * 1000,
+        "memory" if memory > arithmetic else "arithmetic",
+    )
 
 
-@impostor("least_time", diagnosis="memory_only")
+@impostor("place", diagnosis="memory_only")
 def always_the_bytes(peak_tflops, bandwidth_gbs, flops, nbytes):
-    memory, arithmetic = nbytes / bandwidth_gbs / 1e6, flops / peak_tflops / 1e9
-    return memory, "memory" if memory > arithmetic else "arithmetic"
+    at, turn, memory, arithmetic = parts(peak_tflops, bandwidth_gbs, flops, nbytes)
+    return at, turn, memory, "memory" if memory > arithmetic else "arithmetic"
 
 
-@impostor("least_time", diagnosis="arithmetic_only")
+@impostor("place", diagnosis="arithmetic_only")
 def always_the_operations(peak_tflops, bandwidth_gbs, flops, nbytes):
-    memory, arithmetic = nbytes / bandwidth_gbs / 1e6, flops / peak_tflops / 1e9
-    return arithmetic, "memory" if memory > arithmetic else "arithmetic"
+    at, turn, memory, arithmetic = parts(peak_tflops, bandwidth_gbs, flops, nbytes)
+    return at, turn, arithmetic, "memory" if memory > arithmetic else "arithmetic"
 
 
-@impostor("least_time", diagnosis="wrong_values")
+@impostor("place", diagnosis="ridge_by_a_thousand")
+def tera_over_giga(peak_tflops, bandwidth_gbs, flops, nbytes):
+    at, turn, memory, arithmetic = parts(peak_tflops, bandwidth_gbs, flops, nbytes)
+    return (
+        at,
+        turn / 1000,
+        max(memory, arithmetic),
+        "memory" if memory > arithmetic else "arithmetic",
+    )
+
+
+@impostor("place", diagnosis="upside_down")
+def bytes_an_operation(peak_tflops, bandwidth_gbs, flops, nbytes):
+    at, turn, memory, arithmetic = parts(peak_tflops, bandwidth_gbs, flops, nbytes)
+    return (
+        1 / at,
+        1 / turn,
+        max(memory, arithmetic),
+        "memory" if memory > arithmetic else "arithmetic",
+    )
+
+
+@impostor("place", diagnosis="fused_as_one")
+def half_the_operations(peak_tflops, bandwidth_gbs, flops, nbytes):
+    at, turn, memory, arithmetic = parts(peak_tflops, bandwidth_gbs, flops, nbytes)
+    return at / 2, turn, max(memory, arithmetic), "memory" if memory > arithmetic else "arithmetic"
+
+
+@impostor("place", diagnosis="other_word")
+def tera_compared_with_giga(peak_tflops, bandwidth_gbs, flops, nbytes):
+    at, turn, memory, arithmetic = parts(peak_tflops, bandwidth_gbs, flops, nbytes)
+    return at, turn, max(memory, arithmetic), "memory" if at < turn / 1000 else "arithmetic"
+
+
+@impostor("place", diagnosis="wrong_values")
 def bits_for_bytes(peak_tflops, bandwidth_gbs, flops, nbytes):
-    memory, arithmetic = 8 * nbytes / bandwidth_gbs / 1e6, flops / peak_tflops / 1e9
-    return max(memory, arithmetic), "memory" if memory > arithmetic else "arithmetic"
+    at, turn, memory, arithmetic = parts(peak_tflops, bandwidth_gbs, flops, 8 * nbytes)
+    return at, turn, max(memory, arithmetic), "memory" if memory > arithmetic else "arithmetic"
 
 
-@impostor("least_time", diagnosis="wrong_type")
+@impostor("place", diagnosis="wrong_type")
 def time_alone(peak_tflops, bandwidth_gbs, flops, nbytes):
-    return max(nbytes / bandwidth_gbs / 1e6, flops / peak_tflops / 1e9)
+    at, turn, memory, arithmetic = parts(peak_tflops, bandwidth_gbs, flops, nbytes)
+    return max(memory, arithmetic)
 
 
-@impostor("least_time", diagnosis="constant_output")
+@impostor("place", diagnosis="constant_output")
 def the_example(peak_tflops, bandwidth_gbs, flops, nbytes):
-    return 12 * 2**28 / 1555e6, "memory"
+    return 1 / 6, 19500 / 1555, 12 * 2**28 / 1555e6, "memory"
 
 
 # -- traffic_of --------------------------------------------------------------------------------

@@ -12,16 +12,21 @@ from warpwise import cuda
 from warpwise.hardware import Work, bound
 
 
-@variant("least_time")
+@variant("place")
 def largest_pair(peak_tflops, bandwidth_gbs, flops, nbytes):
-    return max((flops / peak_tflops / 1e9, "arithmetic"), (nbytes / bandwidth_gbs / 1e6, "memory"))
+    pipes = {"arithmetic": flops / peak_tflops / 1e9, "memory": nbytes / bandwidth_gbs / 1e6}
+    binds = max(pipes, key=pipes.get)
+    return [flops / nbytes, peak_tflops / (bandwidth_gbs / 1e3), pipes[binds], binds]
 
 
-@variant("least_time")
-def by_the_ridge(peak_tflops, bandwidth_gbs, flops, nbytes):
-    if Fraction(flops, nbytes) < 1000 * peak_tflops / bandwidth_gbs:
-        return [np.float64(nbytes) / (bandwidth_gbs * 1e6), "memory"]
-    return [flops / (peak_tflops * 1e9), "arithmetic"]
+@variant("place")
+def by_the_attainable_rate(peak_tflops, bandwidth_gbs, flops, nbytes):
+    intensity = float(Fraction(flops, nbytes))
+    slanted = np.float64(intensity * bandwidth_gbs / 1000)
+    rate = min(peak_tflops, slanted)
+    return intensity, peak_tflops / bandwidth_gbs * 1000, flops / rate / 1e9, (
+        "memory" if rate is slanted else "arithmetic"
+    )  # fmt: skip
 
 
 @variant("traffic_of")

@@ -18,40 +18,55 @@ Run this cell first.
 
 # %%
 import numpy as np
+from IPython.display import display
 
 from warpwise import check, cuda, explain, profile
+from warpwise.hardware import device
+from warpwise.show import table
 
 # %% [markdown]
 r"""
-## Exercise 1 - The least time (1 point)
+## Exercise 1 - Place a kernel (1 point)
 
-**Goal.** Work out the bound of a kernel before it exists.
+**Goal.** Work out where a kernel stands on the roofline of any device, before the kernel exists.
 
-**Given.** The device: `peak_tflops` in TFLOP/s, `bandwidth_gbs` in GB/s.
+**Given.** The device: `peak_tflops` in TFLOP/s for the format of the kernel, `bandwidth_gbs` of its DRAM in GB/s.
 The kernel: `flops`, its operations, and `nbytes`, the bytes that have to move, both for the whole launch.
 
-**Required.** A tuple `(milliseconds, binds)`: the least time, and the string `"memory"` or `"arithmetic"`.
-The two are never equally long.
+**Required.** A tuple of four: the intensity of the kernel and the ridge of the device, both in operations a byte;
+the least time in milliseconds; and the string `"memory"` or `"arithmetic"`, whichever binds. The two are never equally long.
 
 **Example.** SAXPY on 2^28 elements, on an A100 with 40 GB:
-`least_time(19.5, 1555, 2 * 2**28, 12 * 2**28)` is about `(2.0715, "memory")`.
+`place(19.5, 1555, 2 * 2**28, 12 * 2**28)` is about `(0.1667, 12.54, 2.0715, "memory")`.
 """
 
 
-# %% least_time tags=["exercise"]
-def least_time(peak_tflops, bandwidth_gbs, flops, nbytes):
-    """(milliseconds at best, "memory" or "arithmetic")."""
+# %% place tags=["exercise"]
+def place(peak_tflops, bandwidth_gbs, flops, nbytes):
+    """(intensity, ridge, milliseconds at best, "memory" or "arithmetic")."""
     ### BEGIN SOLUTION
+    intensity = flops / nbytes
+    ridge = peak_tflops * 1000 / bandwidth_gbs
     arithmetic_ms = flops / (peak_tflops * 1e12) * 1000
     memory_ms = nbytes / (bandwidth_gbs * 1e9) * 1000
-    if memory_ms > arithmetic_ms:
-        return memory_ms, "memory"
-    return arithmetic_ms, "arithmetic"
+    binds = "memory" if intensity < ridge else "arithmetic"
+    return intensity, ridge, max(arithmetic_ms, memory_ms), binds
     ### END SOLUTION
 
 
+# %% [markdown]
+r"""
+When the check passes, a table follows: a kernel with 20 operations a byte on six devices, in three formats.
+"""
+
 # %% tags=["check"]
-check("least_time", least_time)
+if check("place", place).status == "pass":
+    rows = []
+    for name in ("T4", "V100", "A100 40GB", "RTX 4090", "H100", "B200"):
+        gpu = device(name)
+        found = [place(gpu.peak(k), gpu.dram_gbs.value, 20, 1) for k in ("fp64", "fp32", "fp16")]
+        rows.append([gpu.name, *(f"{ridge:.3g}: {binds}" for _, ridge, _, binds in found)])
+    display(table(("ridge, and what binds at 20", "fp64", "fp32", "fp16 tensor"), rows, "modelled"))
 
 # %% [markdown]
 r"""
@@ -59,10 +74,12 @@ r"""
 Two pipes work at the same time. How long is each of them busy?
 </details>
 <details><summary>Hint 2</summary>
-Work over rate, in the same units. The pipe that is busy longer sets the time.
+Work over rate, in the same units: 1 TFLOP/s is 1,000 GFLOP/s. The pipe that is busy longer sets the time.
+Left of the ridge memory binds.
 </details>
 <details><summary>Hint 3</summary>
-<code>flops / (peak_tflops * 1e12) * 1000</code> and <code>nbytes / (bandwidth_gbs * 1e9) * 1000</code> are milliseconds. Return the larger one and its name.
+<code>flops / nbytes</code>, <code>1000 * peak_tflops / bandwidth_gbs</code>,
+and the larger of <code>flops / (peak_tflops * 1e9)</code> and <code>nbytes / (bandwidth_gbs * 1e6)</code> milliseconds.
 </details>
 """
 
@@ -347,10 +364,6 @@ The check says how many are right. When all are, the twelve run, and a table sho
 
 # %% tags=["check"]
 if check("twelve_limiters", twelve_limiters).status == "pass":
-    from IPython.display import display
-
-    from warpwise.show import table
-
     singles = np.random.default_rng(seed=4).random(N + 64, dtype=np.float32)
     x, y, out = singles[:N], singles[:N].copy(), np.zeros(N, np.float32)
     doubles, out_64 = x.astype(np.float64), np.zeros(N)

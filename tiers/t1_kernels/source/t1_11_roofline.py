@@ -148,7 +148,7 @@ points = {"saxpy": (operations / moved, None)}
 for rounds in (8, 48, 256):
     report = profile(poly[n // 256, 256], out, x, rounds)
     moved_here = 32 * sum(report.unique_sectors.values())
-    points[f"poly, {rounds} rounds"] = (report.flops["float32"] / moved_here, None)
+    points[f"{rounds} rounds"] = (report.flops["float32"] / moved_here, None)
 print("guess:", guess, f"  {ridge('A100 40GB') * 8 / 2:.1f} rounds")
 show_roofline("A100 40GB", points)
 
@@ -157,7 +157,7 @@ r"""
 About **50** rounds: 12.54 operations a byte, times 8 bytes, over 2.
 
 This picture is the *roofline* [1]. Both axes are logarithmic. To the right: operations a byte. Upwards: TFLOP/s.
-The slanted roof is the bandwidth: twice the intensity, twice the operations a second. The flat one is the peak. They meet at the ridge.
+The thick line is the roof. Its slanted part is the bandwidth: twice the intensity, twice the operations a second. Its flat part is the peak. They meet at the ridge.
 A hollow mark stands on the roof: the most that the kernel can reach. A real measurement would be below it.
 The vertical distance to the roof is what you can still gain. To go *along* the roof, you have to change the intensity.
 

@@ -1,5 +1,5 @@
-"""Exercises of t1_11_roofline: least times, traffic, the limiters of twelve kernels, a slip into
-float64, and an array smoothed four times in one trip.
+"""Exercises of t1_11_roofline: a place on the roofline, traffic, the limiters of twelve kernels,
+a slip into float64, and an array smoothed four times in one trip.
 
 roof   a part of the device that work has to pass: "DRAM", "L2", "load/store", "fp32", "fp64"
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...hardware import Work, bound
+from ...hardware import Work, bound, device, ridge
 from ..cases import Case, Level, ceil_div, next_prime, sizes, values
 from ..requirements import Requirement
 from ..spec import FunctionSpec, KernelSpec, ValueSpec
@@ -20,9 +20,9 @@ from ..spec import FunctionSpec, KernelSpec, ValueSpec
 UNIT = "t1_11_roofline"
 SECTOR = 32
 
-# -- least_time --------------------------------------------------------------------------------
+# -- place -------------------------------------------------------------------------------------
 
-Least = tuple[float, str]
+Place = tuple[float, float, float, str]
 
 
 def pipes(
@@ -32,40 +32,59 @@ def pipes(
     return nbytes / bandwidth_gbs / 1e6, flops / peak_tflops / 1e9
 
 
-def least_time(peak_tflops: float, bandwidth_gbs: float, flops: int, nbytes: int) -> Least:
-    """(milliseconds at best, "memory" or "arithmetic")."""
+def place(peak_tflops: float, bandwidth_gbs: float, flops: int, nbytes: int) -> Place:
+    """(operations a byte, ridge, milliseconds at best, "memory" or "arithmetic")."""
     memory, arithmetic = pipes(peak_tflops, bandwidth_gbs, flops, nbytes)
-    return max(memory, arithmetic), "memory" if memory > arithmetic else "arithmetic"
+    word = "memory" if memory > arithmetic else "arithmetic"
+    return flops / nbytes, 1000 * peak_tflops / bandwidth_gbs, max(memory, arithmetic), word
 
 
-def timed(change: Callable[[float, float], float]) -> Callable[..., Least]:
-    """A known mistake: the right word beside change(memory, arithmetic) milliseconds."""
+def timed(change: Callable[[float, float], float]) -> Callable[..., Place]:
+    """A known mistake: change(memory, arithmetic) milliseconds, the rest right."""
 
-    def mistake(peak_tflops: float, bandwidth_gbs: float, flops: int, nbytes: int) -> Least:
-        both = pipes(peak_tflops, bandwidth_gbs, flops, nbytes)
-        return change(*both), least_time(peak_tflops, bandwidth_gbs, flops, nbytes)[1]
+    def mistake(peak_tflops: float, bandwidth_gbs: float, flops: int, nbytes: int) -> Place:
+        at, turn, _, word = place(peak_tflops, bandwidth_gbs, flops, nbytes)
+        return at, turn, change(*pipes(peak_tflops, bandwidth_gbs, flops, nbytes)), word
 
     return mistake
 
 
-def other_word(peak_tflops: float, bandwidth_gbs: float, flops: int, nbytes: int) -> Least:
-    """The right time beside the wrong word."""
-    time, word = least_time(peak_tflops, bandwidth_gbs, flops, nbytes)
-    return time, "arithmetic" if word == "memory" else "memory"
+def placed(intensity: float = 1, ridge: float = 1, *, invert: bool = False) -> Callable[..., Place]:
+    """A known mistake: intensity and ridge by a factor, or bytes an operation in both."""
+
+    def mistake(peak_tflops: float, bandwidth_gbs: float, flops: int, nbytes: int) -> Place:
+        at, turn, time, word = place(peak_tflops, bandwidth_gbs, flops, nbytes)
+        if invert:
+            return 1 / at, 1 / turn, time, word
+        return intensity * at, ridge * turn, time, word
+
+    return mistake
 
 
-def shorter_pipe(peak_tflops: float, bandwidth_gbs: float, flops: int, nbytes: int) -> Least:
+OTHER = {"memory": "arithmetic", "arithmetic": "memory"}
+
+
+def other_word(peak_tflops: float, bandwidth_gbs: float, flops: int, nbytes: int) -> Place:
+    """All numbers right beside the wrong word."""
+    at, turn, time, word = place(peak_tflops, bandwidth_gbs, flops, nbytes)
+    return at, turn, time, OTHER[word]
+
+
+def shorter_pipe(peak_tflops: float, bandwidth_gbs: float, flops: int, nbytes: int) -> Place:
     """The time and the word of the pipe that is done first."""
-    memory, arithmetic = pipes(peak_tflops, bandwidth_gbs, flops, nbytes)
-    return min(memory, arithmetic), "arithmetic" if memory > arithmetic else "memory"
+    at, turn, _, word = place(peak_tflops, bandwidth_gbs, flops, nbytes)
+    return at, turn, min(pipes(peak_tflops, bandwidth_gbs, flops, nbytes)), OTHER[word]
 
 
-def least_inputs(rng: np.random.Generator, level: Level) -> Iterator[tuple[Any, ...]]:
-    """SAXPY, a product of matrices, both sides of the ridge, float64 peaks."""
+def place_inputs(rng: np.random.Generator, level: Level) -> Iterator[tuple[Any, ...]]:
+    """SAXPY and a product of matrices, then both sides of the ridge on six devices and formats."""
     n = 2**28
     yield from [(19.5, 1555, 2 * n, 12 * n), (19.5, 1555, 2 * 4096**3, 3 * 4 * 4096**2)]
-    yield from [(19.5, 1555, 12 * n, n), (19.5, 1555, 13 * n, n), (1.29, 1008, 4 * n, 2 * n)]
-    yield (0.254, 320, 10**9, 10**9)
+    for gpu, kind in (("A100 40GB", "fp32"), ("RTX 4090", "fp64"), ("T4", "fp64"),
+                      ("H100", "fp16"), ("V100", "fp64"), ("B200", "fp32")):  # fmt: skip
+        at = ridge(gpu, kind)
+        for share in (0.9, 1.1):
+            yield device(gpu).peak(kind), device(gpu).dram_gbs.value, int(share * at * n), n
     if level == "grader":
         for _ in range(12):
             peak, rate = float(rng.uniform(0.2, 1000)), float(rng.uniform(200, 9000))
@@ -74,8 +93,8 @@ def least_inputs(rng: np.random.Generator, level: Level) -> Iterator[tuple[Any, 
             yield (peak, rate, int(share * nbytes * 1000 * peak / rate), nbytes)
 
 
-LEAST_TIME = FunctionSpec(
-    "least_time", UNIT, 1, least_inputs, least_time,
+PLACE = FunctionSpec(
+    "place", UNIT, 1, place_inputs, place,
     suspects={
         "added_up": timed(lambda memory, arithmetic: memory + arithmetic),
         "shorter_pipe": shorter_pipe,
@@ -85,19 +104,24 @@ LEAST_TIME = FunctionSpec(
         "memory_only": timed(lambda memory, arithmetic: memory),
         "arithmetic_only": timed(lambda memory, arithmetic: arithmetic),
         "time_of_the_shorter": timed(min),
-        "giga_for_tera": timed(lambda memory, arithmetic: max(memory, 1000 * arithmetic)),
+        "ridge_by_a_thousand": placed(ridge=0.001),
+        "upside_down": placed(invert=True),
+        "fused_as_one": placed(intensity=0.5),
     },
     causes={
         "added_up": "The two times are added, as if one pipe waited for the other.",
-        "shorter_pipe": "That is the pipe that is done first.",
-        "time_of_the_shorter": "The word is right; the time is that of the pipe that is done "
+        "shorter_pipe": "Time and word are those of the pipe that is done first.",
+        "time_of_the_shorter": "All is right but the time: it is that of the pipe that is done "
         "first.",
-        "other_word": "The time is right; the word is the other one.",
+        "other_word": "The numbers are right; the word is the other one.",
         "seconds": "The time is in seconds.",
         "microseconds": "The time is in microseconds.",
         "memory_only": "The time is always that of the memory.",
         "arithmetic_only": "The time is always that of the arithmetic.",
-        "giga_for_tera": "The peak is taken for GFLOP/s.",
+        "ridge_by_a_thousand": "The ridge is TFLOP/s over GB/s: a thousandth of operations a byte.",
+        "upside_down": "Intensity and ridge are bytes for each operation.",
+        "fused_as_one": "The intensity is half of what it should be: flops counts operations, and "
+        "a fused one is two of them already.",
     },
     hints={
         "added_up": (
@@ -114,7 +138,7 @@ LEAST_TIME = FunctionSpec(
         ),
         "other_word": (
             "Which pipe is busy longer?",
-            'The word names the pipe with the larger time: "memory" when the bytes take longer.',
+            'Left of the ridge, where the intensity is smaller, it is "memory".',
         ),
         "seconds": ("In which unit is the time asked for?", "A second has 1,000 milliseconds."),
         "microseconds": (
@@ -129,18 +153,23 @@ LEAST_TIME = FunctionSpec(
             "Try a copy, which has no operation at all.",
             "Work out both times and take the larger one.",
         ),
-        "giga_for_tera": (
-            "How many operations a second are 19.5 TFLOP/s?",
-            "Tera is 10^12, giga is 10^9.",
+        "ridge_by_a_thousand": (
+            "What is a TFLOP/s over a GB/s?",
+            "Tera is a thousand times giga: 1000 * peak_tflops / bandwidth_gbs.",
         ),
+        "upside_down": (
+            "Operations a byte, or bytes an operation?",
+            "flops / nbytes, and peak / bandwidth.",
+        ),
+        "fused_as_one": ("What does flops count?", "The intensity is flops / nbytes."),
         "wrong_type": (
-            "What are the two values?",
-            'A number of milliseconds and a string: return milliseconds, "memory".',
+            "What are the four values?",
+            'Three numbers and a string: return intensity, ridge, milliseconds, "memory".',
         ),
         "wrong_values": (
-            "How long is each of the two pipes busy?",
-            "flops / (peak_tflops * 1e12) and nbytes / (bandwidth_gbs * 1e9) are seconds.  Times "
-            "1,000; then the larger one, and its word.",
+            "Which of the four values differs?  Work out that one for the first call.",
+            "flops / nbytes; 1000 * peak_tflops / bandwidth_gbs; the larger of flops / "
+            "(peak_tflops * 1e9) and nbytes / (bandwidth_gbs * 1e6); and its word.",
         ),
     },
 )  # fmt: skip
@@ -679,4 +708,4 @@ SMOOTH_FOUR = KernelSpec(
 )  # fmt: skip
 
 
-SPECS = [LEAST_TIME, TRAFFIC_OF, BLEND_BYTES, TWELVE_LIMITERS, FADE, SMOOTH_FOUR]
+SPECS = [PLACE, TRAFFIC_OF, BLEND_BYTES, TWELVE_LIMITERS, FADE, SMOOTH_FOUR]
