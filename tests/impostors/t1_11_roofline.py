@@ -9,7 +9,7 @@ from warpwise import cuda
 
 TWELVE = {
     "copy": "DRAM", "saxpy": "DRAM", "poly_16": "DRAM", "poly_128": "fp32", "double_16": "DRAM",
-    "double_64": "fp64", "every_8th": "DRAM", "sum_65": "load/store", "table_sum": "L2",
+    "double_64": "fp64", "every_8th": "DRAM", "sum_33": "load/store", "table_sum": "L2",
     "pair_sums": "fp32", "matvec": "DRAM", "matmul": "load/store",
 }  # fmt: skip
 
@@ -280,12 +280,12 @@ def everything_dram():
 
 @impostor("twelve_limiters", diagnosis="dram_only")
 def one_slanted_roof():
-    return {**TWELVE, "sum_65": "DRAM", "table_sum": "DRAM", "matmul": "fp32"}
+    return {**TWELVE, "sum_33": "DRAM", "table_sum": "DRAM", "matmul": "fp32"}
 
 
 @impostor("twelve_limiters", diagnosis="no_caches")
 def every_request_to_dram():
-    return {**TWELVE, **dict.fromkeys(("sum_65", "table_sum", "pair_sums", "matmul"), "DRAM")}
+    return {**TWELVE, **dict.fromkeys(("sum_33", "table_sum", "pair_sums", "matmul"), "DRAM")}
 
 
 @impostor("twelve_limiters", diagnosis="float64_overlooked")
@@ -305,7 +305,7 @@ def useful_bytes_only():
 
 @impostor("twelve_limiters", diagnosis="requests_overlooked")
 def two_memories():
-    return {**TWELVE, "sum_65": "DRAM", "matmul": "fp32"}
+    return {**TWELVE, "sum_33": "DRAM", "matmul": "fp32"}
 
 
 @impostor("twelve_limiters", diagnosis="l2_overlooked")

@@ -367,6 +367,10 @@ print(answer.bound)
 r"""
 **L2**. Each block takes the 16 KB from there again. The DRAM needs 0.7 microseconds, L2 2.5.
 
+The row *fp32* has a surprise: 4.19 million operations, but not at 19.5 TFLOP/s. A peak counts two operations for each FMA.
+An addition without a multiplication is an instruction like an FMA and takes as long, but it is one operation only.
+So a kernel that only adds reaches half the peak, 9.75 TFLOP/s, and for such kernels the ridge is half as far to the right.
+
 Look at the first line: the whole bound is an interval, in milliseconds. Its lower end is the longest of the lower ends of the roofs, and the time of a launch.
 The row *issue* is the rate at which a multiprocessor starts instructions: 4 a clock. Its lower end takes two operations for one instruction, as in an FMA.
 
@@ -460,7 +464,7 @@ That of **add_9**: its requests hit the caches or not, and the model does not kn
 1,000 elements take **2.6** microseconds or more, and almost all of it is the launch: between 2.6 and 6 microseconds from the call to the start [5].
 A thousand times less work, and hardly any faster. The next lesson, `t1_12_launches`, is about such kernels.
 
-What is *not* in the interval: waiting for atomics, and too few bytes in flight, which was the subject of `t1_10_occupancy`.
+What is *not* in the interval: too few bytes in flight, the subject of `t1_10_occupancy`, and threads that wait for each other.
 A kernel can miss its roof because nothing limits it except its own waiting.
 
 How close to the roof do good programs come? Two published figures. NVIDIA's Best Practices Guide copies an array on a V100 at about 790 GB/s; the memory has 900 [6].
@@ -557,7 +561,8 @@ And all that a block computes for its edges and throws away grows with the round
 
 - Intensity = operations / bytes. Ridge = peak / bandwidth. Left of the ridge memory binds, right of it arithmetic.
 - Least time = the longest of: operations / peak, and bytes / bandwidth for each memory. Work it out before you write the kernel.
-- The peak is that of the format: float64 creeps in through Python numbers. And it is the dense one, not the one with a star.
+- The peak is that of the format: float64 creeps in through Python numbers. It is the dense one, not the one with a star.
+  And it counts FMAs: sums or products alone reach half of it.
 - Compulsory traffic: each touched sector once. Counted traffic: the sectors of all requests. The truth is between.
 - A kernel has one intensity for each memory. The lowest roof decides, and says what to change.
 - A bound is an interval, and small kernels are bound by their launch. At 85 to 90 % of the roof, stop.

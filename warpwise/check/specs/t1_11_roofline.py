@@ -380,6 +380,11 @@ def streamed(nbytes: float, kind: str = "fp32", flops: float = 0) -> Work:
     return Work({kind: flops}, nbytes, nbytes, nbytes / SECTOR, blocks=1024)
 
 
+def lone(count: float) -> dict[str, tuple[float, float]]:
+    """So many float32 instructions, not all of them fused."""
+    return {"fp32": (count, count)}
+
+
 #: What each kernel of the lab does, from its text.  A test compares it with a count.
 TWELVE: Mapping[str, Work] = {
     "copy": streamed(8 * N),
@@ -389,15 +394,17 @@ TWELVE: Mapping[str, Work] = {
     "double_16": streamed(16 * N, "fp64", 32 * N),
     "double_64": streamed(16 * N, "fp64", 128 * N),
     "every_8th": replace(streamed(36 * N / 8, flops=128 * N / 8), blocks=128),
-    # 9 of the 65 requests of a warp start on a sector, the others straddle a fifth one.
-    "sum_65": Work({"fp32": 65 * N}, 4 * N + 4 * (N + 64), N // 256 * 4 * (256 + 320),
-                   N / 32 * (9 * 4 + 56 * 5 + 4), blocks=1024),
+    # 5 of the 33 requests of a warp start on a sector, the others straddle a fifth one.
+    "sum_33": Work({"fp32": 33 * N}, 4 * N + 4 * (N + 32), N // 256 * 4 * (256 + 288),
+                   N / 32 * (5 * 4 + 28 * 5 + 4), blocks=1024, instructions=lone(33 * N)),
     "table_sum": Work({"fp32": 16 * N}, 4 * N + 16384, 1024 * (1024 + 16384),
-                      N / 32 * (16 * 4 + 4), blocks=1024),
+                      N / 32 * (16 * 4 + 4), blocks=1024, instructions=lone(16 * N)),
     "pair_sums": Work({"fp32": 3 * 512 * 65536}, 8 * 65536, 256 * (2048 + 2048),
-                      2048 * (512 + 8), blocks=256),
-    "matvec": Work({"fp32": 2048 * 1184}, 2048 * 2048 + 2048 + 8192, 256 * (8 * 2048 + 2048 + 32),
-                   2048 * (16 * 8 + 1), blocks=256),
+                      2048 * (512 + 8), blocks=256, instructions=lone(2 * 512 * 65536)),
+    # 16 FMA a lane, then 5 additions of shuffled values
+    "matvec": Work({"fp32": 2048 * 32 * 37}, 2048 * 2048 + 2048 + 8192,
+                   256 * (8 * 2048 + 2048 + 32), 2048 * (16 * 8 + 1), blocks=256,
+                   instructions=lone(2048 * 32 * 21)),
     "matmul": Work({"fp32": 2 * 256**3}, 3 * 4 * 256**2, 256 * (2 * 16384 + 1024),
                    2048 * (256 * 4 + 4), blocks=256),
 }  # fmt: skip
@@ -494,7 +501,7 @@ TWELVE_LIMITERS = ValueSpec(
             "A whole sector: 36 bytes for each result, 3.6 operations a byte.",
         ),
         "requests_overlooked": (
-            "How many requests does a warp of sum_65 make, and of how many sectors each?",
+            "How many requests does a warp of sum_33 make, and of how many sectors each?",
             "Count the sectors of all requests, and compare the operations a byte with 1.0.",
         ),
         "l2_overlooked": (
@@ -507,7 +514,8 @@ TWELVE_LIMITERS = ValueSpec(
         ),
         "broadcast_as_traffic": (
             "How many sectors does a request move whose lanes all read the same word?",
-            "One sector for 32 x 3 operations: 3 operations a byte, right of load/store's ridge.",
+            "One sector of 32 bytes for 32 x 3 operations: 3 operations a byte, and load/store's "
+            "ridge is at 1.",
         ),
         "wrong_type": (
             "What does the exercise ask for?",
