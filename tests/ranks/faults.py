@@ -231,7 +231,8 @@ def message_that_nobody_takes(right: bool) -> None:
 
 
 @fault(3, "missing", "rank 1 returned without this all_reduce",
-       "ranks 0 and 2 wait for it in all_reduce", "every rank of the group must make this call")  # fmt: skip
+       "ranks 0 and 2 wait for it in all_reduce",
+       "every rank of the group must make this call")  # fmt: skip
 def early_return(right: bool) -> int:
     x = torch.ones(1)
     if me() == 1 and not right:
@@ -246,7 +247,8 @@ def only_rank_0(right: bool) -> None:
         dist.barrier()
 
 
-@fault(2, "failed", "rank 1 stopped with ValueError: bad batch", "`raise ValueError(\"bad batch\")`",
+@fault(2, "failed", "rank 1 stopped with ValueError: bad batch",
+       "`raise ValueError(\"bad batch\")`",
        "rank 0 waits for it in all_reduce", "mend rank 1")  # fmt: skip
 def exception_on_one(right: bool) -> None:
     x = torch.ones(1)
@@ -374,7 +376,8 @@ def message_into_less_room(right: bool) -> None:
 # ---- what nothing else notices
 
 
-@fault(2, "swap", "as the 1st collective of all ranks, rank 0 comes from", "`dist.all_reduce(loss)`",
+@fault(2, "swap", "as the 1st collective of all ranks, rank 0 comes from",
+       "`dist.all_reduce(loss)`",
        "rank 1 from", "`dist.all_reduce(accuracy)`", "nothing hangs", "fine")  # fmt: skip
 def same_shapes_swapped(right: bool) -> list[float]:
     loss, accuracy = torch.tensor([1.0 + me()]), torch.tensor([100.0])

@@ -45,14 +45,17 @@ class Zygote:
         self.sock = mine
         self.inbox = wire.Inbox(mine)  # an interrupted wait goes on where it was
         self.folder = ""
+        self._lock = threading.Lock()  # several threads may run ranks at once
 
     def wait(self) -> str:
         """Wait until it has loaded PyTorch; its folder for files of this process's ranks.
 
         Raises: RuntimeError when it cannot start.
         """
-        if self.folder:
-            return self.folder
+        with self._lock:
+            return self.folder or self._ready()
+
+    def _ready(self) -> str:
         self.sock.settimeout(1.0)
         deadline = time.monotonic() + SLOW_START
         try:
@@ -73,7 +76,8 @@ class Zygote:
         with its:
             try:
                 facts = world | {"threads": list(THREADS)}
-                wire.send_with_files(self.sock, facts, [its.fileno(), payload])
+                with self._lock:
+                    wire.send_with_files(self.sock, facts, [its.fileno(), payload])
             except BaseException:
                 mine.close()
                 raise
@@ -85,7 +89,7 @@ class Zygote:
             return False
         try:
             return self.sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
-        except BlockingIOError:
+        except (BlockingIOError, TimeoutError):  # a time-out is set while another thread waits
             return True
         except OSError:
             return False
