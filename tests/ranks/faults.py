@@ -316,7 +316,7 @@ def uneven_iterations_then_barrier(right: bool) -> None:
     dist.barrier()
 
 
-@fault(2, "iterations", "rank 1 made 2 passes of all_reduce", "in pass 3")
+@fault(2, "iterations", "rank 1 made 2 passes of all_reduce", "but rank 0 made 3")
 def uneven_iterations_then_same_collective(right: bool) -> None:
     """The leaver's next all_reduce meets the loop's: nothing hangs until the very end."""
     x, loss = torch.ones(1), torch.ones(1)

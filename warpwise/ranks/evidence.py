@@ -80,6 +80,10 @@ def view(rank: int, snapshot: Mapping[str, Any] | None, outcome: Mapping[str, An
         current = next((o for o in reversed(operations) if o.index == facts.index), facts)
         current.done = False
     here = snapshot.get("here") or _innermost(snapshot)
+    if current is None and state == "failed" and known["collateral"]:
+        # It failed because a peer was lost: what it waited in is what never came to an end.
+        current = next((o for o in reversed(operations) if not o.done), None)
+        state = "inside" if current else state
     return View(
         rank, state, operations, current, list(here), partial=bool(snapshot.get("partial")), **known
     )

@@ -7,6 +7,7 @@ sent, received   elements of each tensor that goes in and comes out, e.g. [4]
 bytes     what this rank hands in: 0 for recv, barrier and every rank but the root of a broadcast
 size      the S of nccl-tests: the whole array, e.g. all ranks' output of an all_gather
 site      [file, line, source text or "", function] of the learner's line
+trail     the sites that led there: of the functions that called the site's, innermost first
 via       the torch function the learner called, e.g. "all_gather_object" or "backward"
 outsider  True where torch ignored the call, because this rank is not in the group
 """
@@ -57,6 +58,7 @@ class Operation:
     splits: list[list[int]] = field(default_factory=list)
     site: Site = field(default_factory=lambda: ["", 0, "", ""])
     via: str = ""
+    trail: list[Site] = field(default_factory=list)
     done: bool = False
     is_async: bool = False
     outsider: bool = False

@@ -20,8 +20,9 @@ import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
+from . import sites
 from .blackbox import BlackBox
-from .callers import TORCH, caller, owner, stack
+from .callers import TORCH, Place, caller, owner
 from .calls import CALLS, REDUCTIONS, Call
 from .history import expand
 
@@ -50,6 +51,7 @@ class Recorder:
         self.firsts: dict[str, int] = {}
         self.groups: dict[str, list[int]] = {}
         self._index: dict[Any, int] = {}
+        self._kept: list[Any] = []  # code objects whose identity stands in a key
         self._pending: dict[int, tuple[Any, int]] = {}
         self._current: int | None = None
         self._failed: set[int] = set()
@@ -115,7 +117,7 @@ class Recorder:
         """Write an operation down before it starts; its issue number."""
         if self._pending:
             self.release()
-        code, line, via = caller(sys._getframe(2))
+        via, places = caller(sys._getframe(2))
         sent, received = call.tensors(args)
         group = c10d.ProcessGroup.unbox(args[call.group])
         name = group.group_name
@@ -132,12 +134,14 @@ class Recorder:
         others = shapes if received is sent else tuple([t.shape for t in received])
         some = sent or received
         dtype = some[0].dtype if some else None
-        key = (call.name, name, code, line, via, shapes, others, dtype, asynchronous, *extra)
+        where = [id(code) ^ line for code, line in places]
+        key = (call.name, name, via, *where, shapes, others, dtype, asynchronous, *extra)
         signature = self._index.get(key)
         if signature is None:
             facts = _facts(call, args, group, self._ranks(group), sent, received)
-            facts |= {"site": _site(code, line), "via": via, "async": asynchronous}
+            facts |= _whence(via, places) | {"async": asynchronous}
             signature = self._sign(key, facts)
+            self._kept += places
         return self._log(signature, not asynchronous)
 
     def _sign(self, key: Any, facts: dict[str, Any]) -> int:
@@ -274,8 +278,7 @@ class Recorder:
         for operation in operations:
             if operation["index"] in busy or operation["index"] in (current, *self._failed):
                 operation["done"] = False
-        code, line, _ = caller(frame)
-        here = _site(code, line)
+        here = _whence(*caller(frame))["site"]
         now = next((o for o in reversed(operations) if o["index"] == current), None)
         recent = operations[-TAIL:]
         unfinished = [o for o in operations[:-TAIL] if not o["done"]]
@@ -294,7 +297,7 @@ class Recorder:
             "log": log,
             "firsts": dict(self.firsts),
             "dropped": self.dropped,
-            "stack": stack(frame),
+            "stack": sites.frames(frame),
             "groups": {name: list(ranks) for name, ranks in self.groups.items()},
         }
 
@@ -306,15 +309,15 @@ def _is_async(call: Call, args: Sequence[Any], via: str) -> bool:
 
 
 def _plain(name: str, group: str, ranks: list[int]) -> dict[str, Any]:
-    code, line, via = caller(sys._getframe(2))
-    return {
-        "name": name, "group_id": group, "group": list(ranks), "site": _site(code, line),
-        "via": via, "numbered": True, "async": False,
+    return _whence(*caller(sys._getframe(2))) | {
+        "name": name, "group_id": group, "group": list(ranks), "numbered": True, "async": False,
     }  # fmt: skip
 
 
-def _site(code: Any, line: int) -> list[Any]:
-    return ["", 0, "", ""] if code is None else [code.co_filename, line, "", code.co_name]
+def _whence(via: str, places: Sequence[Place]) -> dict[str, Any]:
+    """Site, trail and torch function of a call, as plain data."""
+    found = [[code.co_filename, line, "", code.co_name] for code, line in places]
+    return {"site": found[0] if found else ["", 0, "", ""], "trail": found[1:], "via": via}
 
 
 def _bytes(tensors: Sequence[Any]) -> int:

@@ -76,10 +76,17 @@ _MENDS = {
 
 
 def collectives_disagree(evidence: Evidence) -> Diagnosis | None:
-    found = agreement(evidence)
-    if not found or (found[0].done and not evidence.ended):
-        return None
-    mismatch = found[0]
+    # Ranks that reduced with different ops do not hang of it: see different_reductions.
+    found = [m for m in agreement(evidence) if evidence.ended or m.kind != "reduction"]
+    return _disagreement(evidence, found[0]) if found else None
+
+
+def different_reductions(evidence: Evidence) -> Diagnosis | None:
+    found = [m for m in agreement(evidence) if m.kind == "reduction"]
+    return _disagreement(evidence, found[0]) if found else None
+
+
+def _disagreement(evidence: Evidence, mismatch: Mismatch) -> Diagnosis:
     iterations = uneven(evidence, mismatch) if mismatch.kind == "order" else None
     if iterations:
         return iterations
@@ -114,7 +121,8 @@ def collectives_disagree(evidence: Evidence) -> Diagnosis | None:
         )
         if mismatch.done:
             sentence += "; the run ended, but its values are wrong or uncertain"
-    return Diagnosis(mismatch.kind, sentence + ".", involved, warning=evidence.ended)
+    warning = evidence.ended or mismatch.kind == "reduction"
+    return Diagnosis(mismatch.kind, sentence + ".", involved, warning=warning)
 
 
 def uneven(evidence: Evidence, mismatch: Mismatch) -> Diagnosis | None:
@@ -142,19 +150,34 @@ def _uneven(
     mine, theirs = (_calls(evidence.views[r], operation) for r in (rank, other))
     if not 0 < theirs < mine or mine < 2:
         return None
-    if next_call is not None and _calls(evidence.views[rank], next_call):
-        return None  # rank has been there as well: an order of calls, not a loop left early
+    if next_call is not None:
+        if 0 < _calls(evidence.views[rank], next_call) < _calls(evidence.views[other], next_call):
+            return None  # both lines of one loop, in another order
     left = [
         r for r in evidence.members(operation) if 0 < _calls(evidence.views[r], operation) == theirs
     ]
     went = "returned" if next_call is None else f"went on to {words.at(next_call)}"
+    now = evidence.views[rank].current
+    further = f"is in pass {mine} and waits"
+    if now is not None and now.index != operation.index:
+        further = f"made {mine}, and now waits in {words.at(now)}"
     sentence = (
         f"{words.capital(words.ranks(left))} made {theirs} {'pass' if theirs == 1 else 'passes'} "
-        f"of {words.at(operation)} and {went}, but rank {rank} is in pass {mine} and waits: the "
+        f"of {words.at(operation)} and {went}, but rank {rank} {further}: the "
         f"number of iterations differs, so give every rank the same number (drop_last, a "
         f"DistributedSampler, an all_reduce of the count), or use the Join context"
     )
     return Diagnosis("iterations", sentence + ".", tuple(sorted({*left, rank})))
+
+
+def _left_early(evidence: Evidence, rank: int, o: Operation, other: int) -> Diagnosis | None:
+    """As _uneven, where a rank that has returned left the loop, perhaps calls ago."""
+    mine, theirs = (evidence.views[r].collectives(o.group_id) for r in (rank, other))
+    for number in sorted(mine):
+        went = theirs.get(number)
+        if went is None or went.site[:2] != mine[number].site[:2]:
+            return _uneven(evidence, rank, mine[number], other, went)
+    return None
 
 
 # ---- messages
@@ -298,7 +321,7 @@ def absent(evidence: Evidence) -> Diagnosis | None:
         )
         return Diagnosis("missing", sentence + ".", tuple(waiting))
     if v.state == "finished":
-        found = None if o.is_message else _uneven(evidence, waiting[0], o, culprit, None)
+        found = None if o.is_message else _left_early(evidence, waiting[0], o, culprit)
         if found:
             return found
         need = (
@@ -448,6 +471,6 @@ def outsiders(evidence: Evidence) -> Diagnosis | None:
 
 RULES: tuple[Rule, ...] = (
     collectives_disagree, messages_disagree, tags_differ, circle, wrong_peer, absent, nobody_waits,
-    all_there, swapped, outsiders,
+    all_there, different_reductions, swapped, outsiders,
 )  # fmt: skip
 AT_END: tuple[Rule, ...] = (collectives_disagree, messages_disagree, swapped, left_over, outsiders)

@@ -5,7 +5,8 @@ call matches and the sums are wrong.  No library notices.  Call sites tell: the 
 lines in another order.
 
 Ranks may well come to one collective from different lines (`if rank == 0: ... else: ...`); then
-the lines of one rank are not lines of the other, and nothing is said.
+the lines of one rank are not lines of the other, and nothing is said.  Two calls from one line, in
+a loop over a dict say, cannot be told apart.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .evidence import Evidence, line_of
-from .operations import ROOTED, Operation
+from .operations import ROOTED, Operation, Site
+
+Key = tuple[str, ...]
 
 WINDOW = 64  # calls within which the same lines must come again
 
@@ -58,26 +62,39 @@ def _in_order(operations: dict[int, Operation]) -> list[Operation]:
 
 def _usual(orders: Sequence[list[Operation]]) -> list[Operation]:
     """The order that most ranks have."""
-    keys = [tuple(_site(o) for o in order) for order in orders]
+    keys = [tuple(_key(o) for o in order) for order in orders]
     most = Counter(keys).most_common(1)[0][0]
     return orders[keys.index(most)]
 
 
-def _site(operation: Operation) -> tuple[str, int]:
-    return str(operation.site[0]), int(operation.site[1])
+def _key(operation: Operation) -> Key:
+    """Where a call comes from: the text of its line and of those that led there.
+
+    By text, not by number: each branch of an `if rank == 0` has its own copy of the same call.
+    """
+    return tuple(_line(site) for site in (operation.site, *operation.trail))
 
 
-def _roles(operations: Sequence[Operation]) -> dict[tuple[str, int], set[bool]]:
+@lru_cache(maxsize=10_000)
+def _text(file: str, line: int, text: str) -> str:
+    return line_of([file, line, text, ""]) or f"{file}:{line}"
+
+
+def _line(site: Site) -> str:
+    return _text(str(site[0]), int(site[1]), str(site[2]))
+
+
+def _roles(operations: Sequence[Operation]) -> dict[Key, set[bool]]:
     """Whether a line issues rooted collectives as the root, as another rank, or both."""
-    roles: dict[tuple[str, int], set[bool]] = {}
+    roles: dict[Key, set[bool]] = {}
     for o in operations:
         if o.name in ROOTED:
-            roles.setdefault(_site(o), set()).add(o.root == o.rank)
+            roles.setdefault(_key(o), set()).add(o.root == o.rank)
     return roles
 
 
 def _first_swap(
-    a: list[Operation], b: list[Operation], roles: dict[tuple[str, int], set[bool]]
+    a: list[Operation], b: list[Operation], roles: dict[Key, set[bool]]
 ) -> tuple[int, list[Operation], list[Operation]] | None:
     """(number, part of a, part of b): the shortest stretch with the same lines in another order."""
     length = min(len(a), len(b))
@@ -86,23 +103,20 @@ def _first_swap(
         if _same(a[k], b[k], roles):
             k += 1
             continue
-        ahead: Counter[tuple[str, int]] = Counter()
+        ahead: Counter[Key] = Counter()
         for end in range(k, min(length, k + WINDOW)):
-            ahead[_site(a[end])] += 1
-            ahead[_site(b[end])] -= 1
+            ahead[_key(a[end])] += 1
+            ahead[_key(b[end])] -= 1
             if end > k and not any(ahead.values()):
                 return a[k].number, a[k : end + 1], b[k : end + 1]
         k += 1
     return None
 
 
-def _same(a: Operation, b: Operation, roles: dict[tuple[str, int], set[bool]]) -> bool:
+def _same(a: Operation, b: Operation, roles: dict[Key, set[bool]]) -> bool:
     """Whether two calls may be one operation although they stand on different lines."""
-    if _site(a) == _site(b):
-        return True
-    text = line_of(a.site)
-    if text and text == line_of(b.site):
+    if _key(a) == _key(b):
         return True
     # `if rank == src: broadcast(mine, src) else: broadcast(room, src)`: a line for the root alone.
-    ours, theirs = roles.get(_site(a), {True, False}), roles.get(_site(b), {True, False})
+    ours, theirs = roles.get(_key(a), {True, False}), roles.get(_key(b), {True, False})
     return a.name in ROOTED and len(ours) == len(theirs) == 1 and ours != theirs
