@@ -171,3 +171,36 @@ def test_a_recording_survives_json() -> None:
     back = ops_of(json.loads(json.dumps(got["calls"])))
     assert back == direct
     assert timeline(back).makespan_ms == pytest.approx(timeline(direct).makespan_ms)
+
+
+def test_single_elements_are_copies_too() -> None:
+    """Reading an element, and storing into a part: the host waits for both."""
+
+    def elements(x):
+        d = cuda.to_device(x)
+        d[2:4] = 7
+        return d[3]
+
+    ops = host_ops(elements, arrays()[0])
+    assert [(op.kind, op.holds_host) for op in ops] == [("h2d", True), ("h2d", True), ("d2h", True)]
+    assert ops[1].writes == (("device x", 8, 16),) and ops[2].reads == (("device x", 12, 16),)
+
+
+def test_empty_copies_take_no_time() -> None:
+    """An array without elements is copied at once."""
+
+    def nothing(x):
+        cuda.to_device(x, stream=cuda.stream())
+
+    assert timeline(host_ops(nothing, np.zeros(0, np.float32)), launch_us=3).makespan_ms == 0.003
+
+
+@pytest.mark.parametrize("change", [
+    {"nbytes": float("nan")}, {"nbytes": -1}, {"ms": "1"}, {"stream": "a"}, {"reads": [1]},
+    {"pageable": 3}, {"name": None}, {"colour": 1},
+])  # fmt: skip
+def test_what_is_no_recording_is_refused(change: dict[str, object]) -> None:
+    """Data that no recording gives: an error of a known kind, never a timeline."""
+    call = recorded(in_streams)(*arrays()[2:])["calls"][0]
+    with pytest.raises((TypeError, ValueError, KeyError)):
+        ops_of([{**call, **change}])

@@ -2,12 +2,16 @@
 
 A host program is a function that copies arrays, launches kernels, and uses streams and events, with
 the names of numba.cuda.  Its calls, as operations, are what `timeline` and `races` take.
+
+Not written down: what `cuda.reduce` and `cuda.vectorize` launch, and accesses to mapped and managed
+memory.  On a machine with a GPU, helper functions in other modules keep the GPU's `cuda`.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import math
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -66,7 +70,8 @@ def _op_of(call: Mapping[str, Any]) -> Op:
                   for key in ("reads", "writes")}})  # fmt: skip
     kinds = {"name": str, "kind": str, "event": str, "stream": int, "pageable": bool}
     wrong = [key for key, kind in kinds.items() if not isinstance(getattr(op, key), kind)]
-    if wrong or any(not isinstance(n, (int, float)) or n < 0 for n in (op.ms or 0, op.nbytes)):
+    numbers = (op.ms or 0, op.nbytes)
+    if wrong or not all(isinstance(n, (int, float)) and 0 <= n < math.inf for n in numbers):
         raise TypeError(f"this is no call of a host program: {call!r}")
     return op
 
@@ -116,10 +121,10 @@ def _as_ops(calls: Sequence[HostCall], known: Named) -> list[Op]:
         reads = tuple(_place(known, place, "") for place in call.reads if place[1])
         source = reads[0][0] if call.kind == "h2d" and reads else ""
         writes = tuple(_place(known, place, source) for place in call.writes if place[1])
+        touched = call.reads + call.writes if call.kind == "kernel" else call.writes
+        nbytes = sum(size for _, size, *_ in touched)
         ops.append(Op(
-            f"{what} {number}", call.kind, streams.get(handle, 0),
-            nbytes=sum(size for _, size, *_ in (call.reads + call.writes if call.kind == "kernel"
-                                                else call.writes)),
+            f"{what} {number}", call.kind, streams.get(handle, 0), None if nbytes else 0.0, nbytes,
             pageable=call.kind in ("h2d", "d2h") and not call.pinned,
             event="" if call.event is None else f"event {call.event}",
             reads=reads, writes=writes,

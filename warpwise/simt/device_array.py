@@ -14,7 +14,7 @@ import numpy as np
 
 from . import device_memory
 from .device_memory import Memory, address_of
-from .host_log import place, tell, tell_copy
+from .host_log import listening, place, tell, tell_copy
 from .records import records_of
 from .transfers import GAPS, check_same, host_array, is_one_piece
 from .values import ArrayRef, Root
@@ -211,6 +211,9 @@ class DeviceNDArray:
         """An element as a NumPy scalar, or a view."""
         got = self._view[_index(index)]
         if not isinstance(got, np.ndarray):
+            if listening():
+                part = self._view[(*_parts(index), Ellipsis)]
+                tell("d2h", self.stream, reads=(place(part),))
             return got
         return DeviceNDArray.over(self._root, got, self.stream)
 
@@ -220,7 +223,7 @@ class DeviceNDArray:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Store a number, or an array that can be broadcast."""
-        parts = _index(index) if isinstance(index, tuple) else (_index(index),)
+        parts = _parts(index)
         target = self._view[parts if Ellipsis in parts else (*parts, Ellipsis)]  # 0-d for elements
         source = value._view if isinstance(value, DeviceNDArray) else np.asarray(value)
         if source.dtype.kind == "c" and target.dtype.kind != "c":
@@ -238,6 +241,10 @@ class DeviceNDArray:
         with np.errstate(all="ignore"):
             target[...] = source
         self._defined(target)
+        if isinstance(value, DeviceNDArray):
+            tell("d2d", self.stream, reads=(place(source),), writes=(place(target),))
+        else:
+            tell_copy("h2d", self.stream, source, target)
 
     def setitem(self, index: Any, value: Any, stream: Any = 0) -> None:
         """array[index] = value"""
@@ -364,6 +371,11 @@ def _extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> 
     if 0 in shape:
         return 0
     return sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) + itemsize
+
+
+def _parts(index: Any) -> tuple[Any, ...]:
+    """An index as a tuple, checked."""
+    return _index(index) if isinstance(index, tuple) else (_index(index),)
 
 
 def _index(index: Any) -> Any:
