@@ -607,6 +607,20 @@ def waits_for_each_part(results, parts):
             s.synchronize()
 
 
+@impostor("overlap_parts", diagnosis="copied_too_much")
+@recorded
+def results_copied_there_as_well(results, parts):
+    streams = [cuda.stream() for _ in range(3)]
+    with cuda.pinned(*results, *parts):
+        for k, (result, part) in enumerate(zip(results, parts, strict=True)):
+            s = streams[k % 3]
+            d = cuda.to_device(part, stream=s)
+            d_result = cuda.to_device(result, stream=s)
+            grind[10, 256, s](d_result, d)
+            d_result.copy_to_host(result, stream=s)
+        cuda.synchronize()
+
+
 @impostor("overlap_parts", diagnosis="race")
 @recorded
 def one_array_for_all(results, parts):

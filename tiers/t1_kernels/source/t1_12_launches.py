@@ -179,7 +179,7 @@ for name, wait_each in (("wait", True), ("loop", False)):
 
 # %% [markdown]
 r"""
-**61.8 us**, 3.09 a kernel. NVIDIA measured 3.4 [4]: on a real device a little time passes between two nodes of a graph, which our model leaves out.
+**61.8 us**, 3.09 a kernel. NVIDIA measured 3.4 [4]: on a real device a little time passes between two kernels of a graph, which our model leaves out.
 
 A graph is no gift. It has to be recorded and *instantiated* before its first launch, and that costs time, once [12].
 So it pays when it is started many times. Its launches are fixed: the same kernels with the same arguments, on the same arrays.

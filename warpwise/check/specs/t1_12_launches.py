@@ -443,17 +443,21 @@ def examine_program(
         return None
     if took_us > limit_us + 1e-6:
         said = f"right and ordered, but {took_us:.0f} us (modelled); at most {limit_us:.0f}"
-        return _why_slow(ops, streams), said
+        spare = moved["h2d"] > sent or moved["d2h"] > came
+        return _why_slow(ops, streams, spare), said
     if len(streams) > most_streams:
         return "too_many_streams", f"it uses {len(streams)} streams; {most_streams} are enough"
     return None
 
 
-def _why_slow(ops: Sequence[Op], streams: set[int]) -> str:
+def _why_slow(ops: Sequence[Op], streams: set[int], spare: bool) -> str:
+    """spare: more is copied than the data."""
     copies = [op for op in ops if op.kind in ("h2d", "d2h")]
     launches = sum(op.kind == "kernel" for op in ops)
     if streams == {0} and len(copies) > 2 * launches:
         return "copied_at_each_launch"
+    if spare:
+        return "copied_too_much"
     if 0 in streams:
         return "default_stream"
     if any(op.pageable for op in copies):
@@ -476,6 +480,7 @@ PROGRAM_CAUSES = {
     "read_too_early": "The copy back is enqueued, and the function returns before it is done.",
     "copied_at_each_launch": "NumPy arrays given to a kernel are copied there and back at each "
     "launch.",
+    "copied_too_much": "More is copied than the data: an array crosses the bus that need not.",
     "default_stream": "Something is in the default stream: it waits for all streams, and all wait "
     "for it.",
     "pageable": "Not all host arrays are pinned.  The host waits for each such copy, and calls for "
@@ -512,6 +517,10 @@ PROGRAM_HINTS = {
     "copied_at_each_launch": (
         "How often does each array cross the bus?",
         "cuda.to_device once, kernels on the device array, copy_to_host once.",
+    ),
+    "copied_too_much": (
+        "Which arrays does a kernel only write?",
+        "cuda.device_array makes them on the device, without a copy.  And copy only results back.",
     ),
     "default_stream": (
         "Which call has no stream?",
