@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from warpwise.observe import Counters, profile
+from warpwise.observe.trace import Trace
 from warpwise.simt import LivelockError, UnsupportedError, run
 from warpwise.simt import api as cuda
 
@@ -124,11 +125,42 @@ def test_one_warp_waits_for_another_of_its_block() -> None:
     assert [(f.hazard, f.severity) for f in races] == [("RAW", "error")]
 
 
+def test_counters_of_warps_that_wait_for_each_other() -> None:
+    """What stands outside the loop is counted as ever; a note says what the loop's counts are."""
+    out = ints(33)
+    report = profile(kernel(HANDSHAKE.format(fence="cuda.threadfence()"))[1, 64], out)
+    assert out.tolist() == [42] + [1] * 32
+    lines = {line.number: line for line in report.lines}
+    assert (lines[14].stores.requests, lines[14].shared_loads.requests) == (1, 1)
+    assert (lines[21].stores.requests, lines[21].stores.lanes, lines[21].stores.sectors) == (
+        1,
+        32,
+        5,
+    )
+    assert (lines[11].branches.warps, lines[11].branches.divergent) == (2, 1)
+    assert (lines[10].barriers, lines[19].barriers) == (1, 1)
+    assert lines[18].shared_atomics.requests == 1
+    assert 1 <= lines[12].shared_atomics.requests <= 4
+    (note,) = [note for note in report.notes if note.kind == "waits"]
+    assert note.line == 12
+    assert "their warps took turns: this loop's rounds are those of this order" in note.text
+
+
+def test_counters_say_which_order_they_saw_of_waiting_blocks() -> None:
+    """A look at an earlier block: every flag is there at once."""
+    report = profile(kernel(SCAN.format(fence="cuda.threadfence()"))[4, 32],
+                     ints(128), ints(128), ints(4), ints(4))  # fmt: skip
+    line = next(line for line in report.lines if line.number == 17)
+    assert (line.atomics.requests, line.branches.warps) == (3, 3)
+    (note,) = [note for note in report.notes if note.kind == "waits"]
+    assert "its blocks ran one after another: this loop's rounds" in note.text
+
+
 def test_what_is_not_simulated_says_so() -> None:
-    """Counters of warps that wait for each other, and waiting inside a grid that meets."""
+    """Pictures of warps that wait for each other, and waiting inside a grid that meets."""
     out = ints(33)
     with pytest.raises(UnsupportedError, match="this loop waits for another warp of its block"):
-        profile(kernel(HANDSHAKE.format(fence="cuda.threadfence()"))[1, 64], out)
+        run(kernel(HANDSHAKE.format(fence="cuda.threadfence()")), 1, 64, (out,), [Trace()])
     assert not out.any()
     text = """
 def k(out, flag):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from warpwise.observe import Report, profile, sanitize
+from warpwise.observe import Counters, Report, profile, sanitize
+from warpwise.observe.profiler import build
 from warpwise.simt import Kernel
 from warpwise.simt.api import to_device
+from warpwise.simt.launch import Run
 
 from . import costs, races
 from .grid import Trace
@@ -70,6 +72,33 @@ def miscounted(case: Case, trace: Trace) -> str:
             (function, line), kind = key
             return f"{kind} of {function}, line {line}: {got.get(key)}, by hand {want.get(key)}"
     return ""
+
+
+def in_step(case: Case) -> dict[str, Any]:
+    """All that `profile` counts."""
+    launch = Kernel.from_source(case.text, "k")[case.grid, case.block]
+    return _counts(profile(launch, *case.arguments(to_device)))
+
+
+def warp_by_warp(case: Case) -> dict[str, Any]:
+    """The same of a run in which each warp goes alone to the next barrier."""
+    kernel = Kernel.from_source(case.text, "k")
+    arguments = kernel.bind(case.arguments(to_device))
+    program = kernel.program(tuple(a.kind for a in arguments), counted=True, serial=True)
+    launch, counters = kernel[case.grid, case.block], Counters()
+    values = {a.name: a.value for a in arguments}
+    run = Run(program, launch.grid, launch.block, values, 0, [counters], one_by_one=True)
+    run.execute(case.seed)
+    return _counts(build(kernel, counters, run))
+
+
+def _counts(report: Report) -> dict[str, Any]:
+    """Without what depends on which warp came first, and without notes."""
+    found = report.to_dict()
+    del found["notes"]
+    for line in found["lines"]:
+        del line["patterns"]
+    return found
 
 
 def findings(case: Case) -> list[Any]:

@@ -93,6 +93,12 @@ def test_counters_and_findings_of_random_kernels(start: int) -> None:
     assert [text for seed in range(start, start + 4) for text in misjudged(seed)] == []
 
 
+@pytest.mark.parametrize("seed", [9, 11, 13])
+def test_counters_do_not_depend_on_the_order(seed: int) -> None:
+    """Warp by warp, as where warps wait for each other, everything counts as in step."""
+    assert counted.warp_by_warp(writer.case(seed)) == counted.in_step(writer.case(seed))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(50_000, 50_200, 25))
 def test_counters_and_findings_of_many_random_kernels(start: int) -> None:

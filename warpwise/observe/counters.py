@@ -68,6 +68,7 @@ class Counters(Quiet):
 
     label = "counted"
     needs_counts = True
+    any_order = True  # also listens to warps one by one
 
     def __init__(self) -> None:
         self.places: dict[int, Place] = {}
@@ -128,7 +129,7 @@ class Counters(Quiet):
             return
         # Bank conflicts depend on the lanes' part of the position alone when elements fill words.
         lanes = run.lane_part if place.itemsize % 4 == 0 else at
-        key = (site, id(lanes), id(m))
+        key = (site, id(lanes), id(m), run.width)
         repeat = self._repeats.get(key)
         if repeat is None:
             counts = np.zeros(6, np.int64)
@@ -178,6 +179,8 @@ class Counters(Quiet):
         instructions = len(run.program.segments[number])
         if active.warps == self._here:
             self._all += instructions
+        elif run.width < run.threads_per_block:
+            self._slots[:, run.first_thread // 32] += instructions * active.warps
         elif active.warps:
             self._slots += instructions * active.table
 
@@ -200,6 +203,8 @@ class Counters(Quiet):
 
     def _population(self, run: Run, m: Mask) -> Population:
         """What is active; a segment's mask is most often that of the branch before it."""
+        if m is True:
+            return population(run, m)
         found = self._known.get(id(m))
         if found is None:
             if len(self._known) >= MASKS:

@@ -22,6 +22,8 @@ from .census import positions
 class Coverage(Quiet):
     """Watches which elements of the arguments are written; `notes` after the run."""
 
+    any_order = True
+
     def __init__(self) -> None:
         self.notes: list[Note] = []
         self._written: dict[int, Any] = {}  # by root: which elements

@@ -85,7 +85,7 @@ class Note:
     """Something worth knowing that is not an error; `text` is a finished sentence.
 
     Of a launch: "negative_index", "launch_dimension", "mask_without_caller", "inactive_source",
-    "overflow", "zero_division"; with counters also "unwritten", "partial_warp".
+    "overflow", "zero_division"; with counters also "waits", "unwritten", "partial_warp".
     Of the compiled program: "float64", arithmetic that is wider than its operands,
     "float_equality" and "not_called".
     """

@@ -244,6 +244,8 @@ class Spin:
     def __init__(self, run: Any, where: tuple[str, int, str]) -> None:
         self._run = run
         self.where = where
+        # Rounds that wait for other warps are few where they are counted.
+        self._early = 1 if run.program.serial and run.program.counted else self.EARLY
         self._count = 0
         self._seen: tuple[Any, ...] | None = None
         self._memory: Any = None
@@ -258,9 +260,9 @@ class Spin:
             if self._run.unchanged_since(self._memory) and same:
                 if not self._run.program.serial:
                     raise self._run.stuck(self.where, state[-1])
-                self._count = self.EARLY - 1  # look again at the next iteration
+                self._count = self._early - 1  # look again at the next iteration
                 return True
-        elif self._count == self.EARLY or self._count % self.EVERY == 0:
+        elif self._count == self._early or self._count % self.EVERY == 0:
             if self._run.failed:  # what such lanes read is not the learner's data
                 raise self._run.stuck(self.where, state[-1])
             self._seen = state

@@ -16,7 +16,7 @@ import numpy as np
 
 from .errors import LivelockError, SimtError, livelock, not_simulated
 from .launch import Dim3, Run
-from .program import Program
+from .program import Note, Program
 from .storage import where_in_buffer
 from .values import ArrayRef, Root
 
@@ -156,6 +156,7 @@ def run_waiting(
     orders = ["lockstep"] if program.cooperative else ["lockstep", "block by block", "by warp"]
     if program.polls and any(getattr(o, "needs_block_order", False) for o in observers):
         orders = orders[1:] or orders
+    waits_in: LivelockError | None = None  # the loop that was stuck in step
     for order in orders:
         watcher = Watcher()
         last = order == orders[-1]
@@ -179,7 +180,7 @@ def run_waiting(
             if last:
                 run.show_printed()
                 raise stuck from None
-            waits_in = error
+            waits_in = waits_in or error
             for observer, state in zip(observers, before, strict=True):
                 vars(observer).clear()
                 vars(observer).update(copy.deepcopy(state))
@@ -191,8 +192,22 @@ def run_waiting(
     run.show_printed()
     if len(listeners) < len(observers):  # it runs, but somebody could not listen
         memory.put_back()
+        assert waits_in is not None
         raise not_simulated(waits_in, _BY_WARP)
+    if waits_in is not None and program.counted:
+        run.notes.append(_counted_waiting(waits_in, order))
     return run
+
+
+def _counted_waiting(loop: LivelockError, order: str) -> Note:
+    """What the counts of a loop that waits are worth."""
+    turns = ", and their warps took turns" if order == "by warp" else ""
+    text = (
+        f"{loop.kernel}, line {loop.line}: {loop.line_text.strip()} waits for other threads. To be "
+        f"counted, its blocks ran one after another{turns}: this loop's rounds are those of this "
+        "order, and a GPU makes more or fewer of them. Lines outside it are counted exactly."
+    )
+    return Note("waits", loop.line or 0, text)
 
 
 _IN_A_GRID = (
@@ -202,8 +217,8 @@ _IN_A_GRID = (
 )
 _BY_WARP = (
     "this loop waits for another warp of its block",
-    "A plain launch and sanitize() run this kernel; the counters listen to warps in step only. "
-    "Count a kernel without this loop.",
+    "A plain launch, profile() and sanitize() run this kernel; this observer listens to warps in "
+    "step only.",
 )
 
 
