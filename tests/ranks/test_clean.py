@@ -141,6 +141,26 @@ def test_ranks_end_with_the_caller(number):
     assert folder not in folders()
 
 
+def test_a_short_process_leaves_nothing():
+    """A process that ends while PyTorch is still loading takes the loading process along."""
+    code = (
+        "from warpwise import run_ranks; from warpwise.ranks import zygote; "
+        "print(zygote.start().process.pid)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not alive(int(run.stdout)) and run.stderr == ""
+
+
+def test_only_who_asks_for_ranks_has_them_prepared():
+    """Other modules of the package start no process."""
+    code = (
+        "import warpwise.ranks, warpwise.ranks.referee; from warpwise.ranks import zygote; "
+        "print(zygote._Running.server)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "None\n"
+
+
 @pytest.mark.slow
 def test_a_forked_caller_has_a_server_of_its_own():
     """A process forked from a notebook does not speak to the notebook's server."""

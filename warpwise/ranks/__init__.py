@@ -1,13 +1,25 @@
 """Ranks: N processes of one process group, started from a notebook cell in a tenth of a second.
 
-`from warpwise.ranks import run_ranks` starts loading PyTorch in a process of its own, in the
-background.  See README.md beside this file.
+`from warpwise.ranks import run_ranks` starts a process in the background that loads PyTorch.
+See README.md beside this file.
 """
 
-from .launch import run_ranks
+from typing import TYPE_CHECKING, Any
+
 from .outcome import Hang, Outcome, RankError
-from .zygote import start_in_background
+
+if TYPE_CHECKING:
+    from .launch import run_ranks
 
 __all__ = ["Hang", "Outcome", "RankError", "run_ranks"]
 
-start_in_background()
+
+def __getattr__(name: str) -> Any:
+    # Only who asks for ranks has them prepared: other modules of this package need none.
+    if name == "run_ranks":
+        from .launch import run_ranks
+        from .zygote import start_in_background
+
+        start_in_background()
+        return run_ranks
+    raise AttributeError(f"module 'warpwise.ranks' has no attribute {name!r}")

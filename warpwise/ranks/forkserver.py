@@ -217,14 +217,16 @@ def main(descriptor: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     sock = socket.socket(fileno=descriptor)
-    folder = tempfile.mkdtemp(prefix="warpwise-ranks-")
+    folder = ""
     try:
         adopt_orphans()
         problem = preload()
+        folder = tempfile.mkdtemp(prefix="warpwise-ranks-")
         gc.collect()
         gc.freeze()  # collections in ranks then leave the shared pages alone
         wire.send(sock, {"kind": "ready", "problem": problem, "folder": folder})
         Forkserver(sock).serve()
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
         os._exit(0)

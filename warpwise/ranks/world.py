@@ -108,7 +108,9 @@ class World:
         self.ranks: list[RankEnd] = []
         self.selector = selectors.DefaultSelector()
         self.server = zygote.start()
-        self.folder = tempfile.mkdtemp(dir=self.server.wait())
+        folder = self.server.wait()
+        os.makedirs(folder, mode=0o700, exist_ok=True)  # a cleaner of old files may have been there
+        self.folder = tempfile.mkdtemp(dir=folder)
         self.sock: socket.socket | None = None
         self.start = time.monotonic()
         facts = {

@@ -28,7 +28,7 @@ class Zygote:
     def __init__(self) -> None:
         mine, its = socket.socketpair()
         code = f"from warpwise.ranks.forkserver import main; main({its.fileno()})"
-        path = os.pathsep.join(entry for entry in sys.path if entry)
+        path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)  # "" is this folder
         environment = os.environ | THREADS | {MARK: "1", "PYTHONPATH": path}
         if sys.platform == "darwin":  # else Objective-C ends forked processes
             environment["OBJC_DISABLE_INITIALIZE_FORK_SAFETY"] = "YES"
@@ -97,6 +97,7 @@ class Zygote:
     def end(self) -> None:
         """End it, and with it all ranks; waits until it is gone."""
         self.sock.close()
+        self.process.terminate()  # it may be loading PyTorch and not see its socket close
         try:
             self.process.wait(2.0)
         except subprocess.TimeoutExpired:
@@ -124,7 +125,7 @@ def start() -> Zygote:
 
 
 def start_in_background() -> None:
-    """At import: loading PyTorch takes seconds; they pass while other things are done.
+    """When run_ranks is imported: loading PyTorch takes seconds, which then pass unseen.
 
     Not in ranks, under torchrun, or where processes cannot be forked.
     """
