@@ -28,7 +28,7 @@ def __getattr__(name: str) -> Any:
         from . import show
 
         return getattr(show, name)
-    if name in ("compare", "explain"):
+    if name in ("compare", "explain", "profile"):
         from importlib import import_module
 
         return getattr(import_module("warpwise.answers"), name)
@@ -36,10 +36,10 @@ def __getattr__(name: str) -> Any:
         from .ranks import run_ranks
 
         return run_ranks
-    if name in ("profile", "sanitize"):
-        from . import observe
+    if name == "sanitize":
+        from .observe import sanitize
 
-        return getattr(observe, name)
+        return sanitize
     raise AttributeError(f"module 'warpwise' has no attribute {name!r}")
 
 

@@ -3,42 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
 
 import pytest
 
+from tests.measure.played import Played
 from warpwise.measure import FasterThanPhysicsError, sample
 from warpwise.measure.sampling import WARM_UP
-
-
-class Played:
-    """A clock that plays back times by candidate, and logs what was asked of it."""
-
-    device = "a played clock"
-
-    def __init__(
-        self, times: Mapping[str, Callable[[int], float]], waited: float = 0.0,
-        states: tuple[dict, ...] = ({}, {}),
-    ) -> None:  # fmt: skip
-        self.times, self.waited, self.states = times, waited, list(states)
-        self.log: list[str] = []
-        self.counts = dict.fromkeys(times, 0)
-
-    def candidates(self) -> dict[str, Callable[[], str]]:
-        return {name: (lambda name=name: self.log.append(name) or name) for name in self.times}
-
-    def time(self, call: Callable[[], Any]) -> tuple[float, float]:
-        name = call()
-        self.counts[name] += 1
-        ms = self.times[name](self.counts[name] - 1)
-        return ms, ms + self.waited
-
-    def flush(self) -> None:
-        self.log.append("flush")
-
-    def state(self) -> Mapping[str, Any]:
-        return self.states.pop(0)
 
 
 def test_the_median_and_the_quartiles_are_reported() -> None:

@@ -11,10 +11,10 @@ from .. import hardware
 from ..compiler import ArchitectureError, Compiled, CompilerError, architecture, compile_kernel
 from ..hardware import Bound, Device, Occupancy, bound, occupancy, what_would_change_it
 from ..machine import backend
-from ..measure import FasterThanPhysicsError, Measurement, NoGpuError, measure
-from ..observe import profile
+from ..measure import Measurement
 from ..observe.profiler import launch_of
 from ..observe.report import Report
+from .profiling import counted, gpu_name, timed
 from .work import intensity_of, work_of
 
 
@@ -135,8 +135,7 @@ def explain(launch: Any, *args: Any, device: str | Device | None = None) -> Expl
     gpu = _default_device() if device is None else hardware.device(device)
     kernel, _, _, dynamic = launch_of(launch)
     compiled, problem = _compile(kernel, args, gpu)  # before the run: types, not values
-    report = profile(launch, *(a.copy_to_host() if backend() == "gpu" and hasattr(a, "copy_to_host")
-                               else a for a in args))  # fmt: skip
+    report = counted(launch, args)
     fits = None
     if compiled is not None:
         threads = report.block[0] * report.block[1] * report.block[2]
@@ -145,38 +144,16 @@ def explain(launch: Any, *args: Any, device: str | Device | None = None) -> Expl
             compiled.resources.barriers,
         )  # fmt: skip
     modelled = bound(work_of(report, gpu), gpu, fits)
-    measured, not_measured = _measure(launch, args, gpu, modelled)
+    measured, not_measured = timed(launch, args, gpu, modelled.low_ms)
     return Explanation(
         report.kernel, gpu, report, compiled, problem, fits, modelled, measured, not_measured
     )
 
 
-def _measure(
-    launch: Any, args: tuple[Any, ...], gpu: Device, modelled: Bound
-) -> tuple[Measurement | None, str]:
-    """(time on the GPU that is here, or why there is none).
-
-    The modelled floor is this device's, so it guards only what was measured on such a one.
-    """
-    try:
-        measured = measure(launch, *args)
-        if hardware.recognised(measured.device) == gpu:
-            measured = measured.against(modelled.low_ms)
-    except (NoGpuError, FasterThanPhysicsError) as error:
-        return None, str(error)
-    return measured, ""
-
-
 def _default_device() -> Device:
     """The GPU that is here, if the table has it; an A100 otherwise."""
-    if backend() == "gpu":
-        from numba import cuda
-
-        name = cuda.get_current_device().name
-        found = hardware.recognised(name.decode() if isinstance(name, bytes) else str(name))
-        if found is not None:
-            return found
-    return hardware.device("A100")
+    found = hardware.recognised(gpu_name()) if backend() == "gpu" else None
+    return found or hardware.device("A100")
 
 
 def _compile(kernel: Any, args: tuple[Any, ...], gpu: Device) -> tuple[Compiled | None, str]:

@@ -24,7 +24,7 @@ def measure(
 ) -> Measurement:
     """Time `kernel[grid, block]` with these arguments, kernel only.
 
-    Host arrays are copied to the device once, before; the originals stay as they are.
+    Arrays are copied to the device once, before; the originals stay as they are.
     reference  a call to time in between, such as a library's
     Raises NoGpuError without a GPU.
     """
@@ -32,7 +32,11 @@ def measure(
         raise NoGpuError(f"nothing was measured: {gpu_problem() or 'the simulator was asked for'}.")
     from numba import cuda
 
-    there = tuple(cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in args)
+    there = tuple(
+        cuda.to_device(a.copy_to_host() if hasattr(a, "copy_to_host") else a)
+        if hasattr(a, "copy_to_host") or isinstance(a, np.ndarray) else a
+        for a in args
+    )  # fmt: skip
     candidates: dict[str, Callable[[], Any]] = {"launch": lambda: launch(*there)}
     if reference is not None:
         candidates["reference"] = reference

@@ -32,6 +32,11 @@ class NcuError(RuntimeError):
     """ncu is missing, not allowed, or said nothing."""
 
 
+def installed() -> bool:
+    """Whether `ncu` is on the PATH."""
+    return shutil.which("ncu") is not None
+
+
 def ncu_counters(launch: Any, args: Sequence[Any], metrics: Sequence[str]) -> dict[str, float]:
     """Metric -> value, as ncu counts them for one launch.
 
@@ -43,10 +48,11 @@ def ncu_counters(launch: Any, args: Sequence[Any], metrics: Sequence[str]) -> di
     import cloudpickle
 
     function = launch.dispatcher.py_func
+    here = tuple(a.copy_to_host() if hasattr(a, "copy_to_host") else a for a in args)
     with tempfile.TemporaryDirectory(prefix="warpwise-") as folder:
         parcel, child = Path(folder, "launch.pickle"), Path(folder, "child.py")
         parcel.write_bytes(cloudpickle.dumps(
-            (function, launch.griddim, launch.blockdim, launch.sharedmem, tuple(args))
+            (function, launch.griddim, launch.blockdim, launch.sharedmem, here)
         ))  # fmt: skip
         child.write_text(_CHILD, encoding="utf-8")
         done = subprocess.run(

@@ -161,6 +161,17 @@ def _advice(report: Any) -> list[str]:
     return said + [note.text for note in report.notes]
 
 
+def _measured(report: Any) -> list[str]:
+    """Sentences on a GPU's time, and on what it could not say."""
+    return [str(said) for said in (report.measured, report.not_measured) if said]
+
+
+def _theirs(report: Any, total: Total) -> str:
+    """Nsight Compute's own number for the same thing, if it was asked."""
+    found = report.by_ncu.get(total.metric)
+    return "" if found is None else f"{found:,.2f}".removesuffix(".00")
+
+
 # -- text -----------------------------------------------------------------------------------------
 
 
@@ -182,12 +193,15 @@ def _text(report: Any) -> Iterable[str]:
         facts = ", ".join(f"{fact}{unit}" for fact, unit in cells if fact)
         mark = "> " if line is worst else "  "
         yield f"{mark}{line.number:4}  {line.text:{width}}  {facts}"
-    yield from (f"  {said}" for said in _advice(report))
+    yield from (f"  {said}" for said in [*_advice(report), *_measured(report)])
     found = totals(report)
     names, values = (max([len(getattr(t, k)) for t in found] + [0]) for k in ("name", "written"))
-    yield f"  {'all blocks':{names}}  {'':{values}}  in Nsight Compute"
+    theirs = max(len(text) for text in ["by ncu", *(_theirs(report, total) for total in found)])
+    by_ncu = f"{'by ncu':>{theirs}}  " if report.by_ncu else ""
+    yield f"  {'all blocks':{names}}  {'':{values}}  {by_ncu}in Nsight Compute"
     for total in found:
-        yield f"  {total.name:{names}}  {total.written:>{values}}  {total.metric}"
+        other = f"{_theirs(report, total):>{theirs}}  " if report.by_ncu else ""
+        yield f"  {total.name:{names}}  {total.written:>{values}}  {other}{total.metric}"
     yield f"  {NOTE}"
 
 
@@ -236,14 +250,17 @@ def html(report: Any) -> str:
         row += "".join(_cell(_parts(cell(line)), style=_WHOLE) for cell in used.values())
         body.append(f"<tr style='{_WORST if mark else 'background:none'}'>{row}</tr>")
     said = "".join(
-        f"<p style='margin:.3em 0;white-space:pre-wrap'>{escape(s)}</p>" for s in _advice(report)
+        f"<p style='margin:.3em 0;white-space:pre-wrap'>{escape(s)}</p>"
+        for s in [*_advice(report), *_measured(report)]
     )
     sums = "".join(
         f"<tr style='background:none'>{_cell(escape(t.name))}{_cell(t.written, 'right')}"
+        f"{_cell(_theirs(report, t), 'right') if report.by_ncu else ''}"
         f"{_cell(_code(t.metric))}</tr>"
         for t in totals(report)
     )
-    names = "".join(_cell(s, "left", _QUIET, "th") for s in ("all blocks", "", "in Nsight Compute"))
+    heads = ("all blocks", "", *(("by ncu",) if report.by_ncu else ()), "in Nsight Compute")
+    names = "".join(_cell(s, "left", _QUIET, "th") for s in heads)
     return (
         f"<div style='overflow-x:auto'><b>{escape(_title(report))}</b> "
         f"<span style='{_QUIET}'>({escape(report.label)})</span>"

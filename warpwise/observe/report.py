@@ -112,6 +112,8 @@ class Report(Costs):
     warps: of the launch; busiest_warp: most issue slots of one warp.
     atomic_queue: requests of atomics that at least one 32-byte sector of global memory gets.
     notes: of the launch and of the program, such as float64 that crept in.
+    measured: its time on a GPU, beside the counters, or None, with the reason in not_measured where
+    there is a GPU; by_ncu: Nsight Compute's own numbers, by metric.
     """
 
     kernel: str = ""
@@ -125,6 +127,9 @@ class Report(Costs):
     atomic_queue: int = 0
     notes: list[Note] = field(default_factory=list)
     label: str = "counted"
+    measured: Any = None
+    not_measured: str = ""
+    by_ncu: dict[str, float] = field(default_factory=dict)
 
     @property
     def worst(self) -> tuple[Line, str] | None:
@@ -144,6 +149,7 @@ class Report(Costs):
             line, why = self.worst
             plain["worst"] = {"function": line.function, "line": line.number, "why": why}
         plain["metrics"] = self.metrics()
+        plain["measured"] = self.measured.to_dict() if self.measured else self.not_measured
         return plain
 
     def lines_table(self) -> list[dict[str, Any]]:
