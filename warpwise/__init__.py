@@ -24,11 +24,11 @@ def __getattr__(name: str) -> Any:
         from .check import check
 
         return check
-    if name in ("show_steps", "show_threads"):
+    if name in ("compare", "show_steps", "show_threads"):
         from . import show
 
         return getattr(show, name)
-    if name in ("compare", "explain", "profile"):
+    if name in ("explain", "profile"):
         from importlib import import_module
 
         return getattr(import_module("warpwise.answers"), name)

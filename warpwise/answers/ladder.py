@@ -71,13 +71,17 @@ class Ladder:
         return found
 
     def _cells(self) -> list[list[str]]:
-        head = ["version", *self.columns, "occupancy", "time, ms", "bound by", "what changed"]
+        timed = any(row.measured for _, row in self.rows)
+        head = ["version", *self.columns, "occupancy", "time, ms", *["measured, ms"] * timed,
+                "bound by", "what changed"]  # fmt: skip
         body = []
         for row in self.table():
             filled = "" if row["occupancy"] is None else f"{row['occupancy']:.0%}"
             body.append([
                 row["version"], *(f"{row[column]:,}" for column in self.columns), filled,
-                f"{row['low_ms']:.3g} to {row['high_ms']:.3g}", row["bound by"], row["changed"],
+                f"{row['low_ms']:.3g} to {row['high_ms']:.3g}",
+                *[f"{row['measured_ms']:.3g}" if row["measured_ms"] else ""] * timed,
+                row["bound by"], row["changed"],
             ])  # fmt: skip
         return [head, *body]
 

@@ -6,6 +6,7 @@ Nothing here computes what it shows.
 from .banks import BankMap, show_banks
 from .flow import Flow, show_flow
 from .gantt import Gantt, show_schedule
+from .ladder import LadderPicture, compare
 from .lanes import Lanes, show_lanes
 from .machine_code import show_sass
 from .occupancy import show_occupancy
@@ -21,9 +22,9 @@ from .tables import Table, table
 from .timeline import show_timeline
 
 __all__ = [
-    "BankMap", "Flow", "Gantt", "LaneQueues", "Lanes", "Picture", "PlanPicture", "Rounds",
-    "Sectors", "Stages", "Steps", "Table", "show_banks", "show_flow", "show_lanes",
-    "show_occupancy", "show_plan", "show_queues", "show_roofline", "show_rounds", "show_sass",
-    "show_schedule", "show_sectors", "show_stages", "show_steps", "show_threads", "show_timeline",
-    "table", "turn_plan", "turn_roofline",
+    "BankMap", "Flow", "Gantt", "LadderPicture", "LaneQueues", "Lanes", "Picture",
+    "PlanPicture", "Rounds", "Sectors", "Stages", "Steps", "Table", "compare", "show_banks",
+    "show_flow", "show_lanes", "show_occupancy", "show_plan", "show_queues", "show_roofline",
+    "show_rounds", "show_sass", "show_schedule", "show_sectors", "show_stages", "show_steps",
+    "show_threads", "show_timeline", "table", "turn_plan", "turn_roofline",
 ]  # fmt: skip

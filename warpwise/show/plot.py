@@ -34,6 +34,13 @@ def axes(width: float, height: float) -> tuple[Any, Any]:
     return figure, ax
 
 
+def legend(ax: Any) -> None:
+    """Names of what has a label, below the axes, without a frame."""
+    drawn = len(ax.get_legend_handles_labels()[1])
+    ax.figure.legend(loc="outside lower center", ncols=min(drawn, 4), frameon=False,
+                     labelcolor=GREY, fontsize=9)  # fmt: skip
+
+
 def bundle(figure: Any, text: str) -> dict[str, Any]:
     """PNG with the text beside it: what a page without images shows, and a reader aloud reads."""
     data = io.BytesIO()

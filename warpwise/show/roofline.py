@@ -52,33 +52,9 @@ class Roofline:
 
     def figure(self) -> Any:
         """The matplotlib figure."""
-        figure, ax = axes(7.2, 4.4)
-        roofs = {roof.name: roof for roof in ceilings(self.device)}
-        flat = [roof for roof in roofs.values() if roof.flat]
-        top = max(roof.value for roof in flat)
-        intensities = [i for i, _ in self.points.values() if 0 < i < float("inf")]
-        left = min([0.05, *(i / 3 for i in intensities)])
-        right = max([4 * ridge(self.device, self.kind, self.level), *(3 * i for i in intensities)])
+        figure, ax = roofs(self.device, self.kind, self.level, [i for i, _ in self.points.values()])
+        left, right = ax.get_xlim()
         turn = ridge(self.device, self.kind, self.level)
-        peak = self.device.peak(self.kind)
-        for value in dict.fromkeys(roof.value for roof in flat):
-            names = ", ".join(roof.name for roof in flat if roof.value == value)
-            ax.plot([left, right], [value, value], ":", color=GREY, lw=1)
-            ax.annotate(f"{names} {value:g}", (1.01, value), color=GREY, va="center",
-                        xycoords=("axes fraction", "data"), fontsize=8)  # fmt: skip
-        own = roofs[self.level].value
-        for roof in roofs.values():
-            if roof.flat or roof.value < own:  # slower memories see other bytes
-                continue
-            slope = roof.value / 1000
-            end = min(right, top / slope)
-            ax.plot([left, end], [left * slope, end * slope], ":", color=GREY, lw=1)
-            ax.text(left * 1.1, left * slope * 1.4, f"{roof.name} {roof.value:,.0f} GB/s",
-                    color=GREY, fontsize=8, rotation=degrees(atan(slope * 1.4 / 1.1)),
-                    rotation_mode="anchor", transform_rotates_text=True)  # fmt: skip
-        ax.plot([left, turn, right], [peak * left / turn, peak, peak], "-", color=GREY, lw=2.4)
-        ax.annotate(f"ridge {turn:.3g}", (turn, peak), color=GREY, fontsize=9, ha="right",
-                    xytext=(-6, 5), textcoords="offset points")  # fmt: skip
         for number, (name, (intensity, rate)) in enumerate(self.points.items()):
             colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
             at = min(max(intensity, left), right)
@@ -89,9 +65,41 @@ class Roofline:
             ax.annotate(name, (at, high), color=colour, ha="center" if above else "left",
                         xytext=(0, 10) if above else (9, -14), textcoords="offset points",
                         fontsize=9)  # fmt: skip
-        ax.set(xscale="log", yscale="log", xlabel=f"operations a byte of {self.level} traffic",
-               ylabel="TFLOP/s", title=f"{self.device.name} (modelled)")  # fmt: skip
         return figure
+
+
+def roofs(where: Device, kind: str, level: str, places: Sequence[float]) -> tuple[Any, Any]:
+    """A figure and its axes with the roofs of a device, as wide as points at `places` need it; the
+    roof of the format over the level is thick."""
+    figure, ax = axes(7.2, 4.4)
+    found = {roof.name: roof for roof in ceilings(where)}
+    flat = [roof for roof in found.values() if roof.flat]
+    top = max(roof.value for roof in flat)
+    turn, peak = ridge(where, kind, level), where.peak(kind)
+    inside = [place for place in places if 0 < place < float("inf")]
+    left = min([0.05, *(place / 3 for place in inside)])
+    right = max([4 * turn, *(3 * place for place in inside)])
+    for value in dict.fromkeys(roof.value for roof in flat):
+        names = ", ".join(roof.name for roof in flat if roof.value == value)
+        ax.plot([left, right], [value, value], ":", color=GREY, lw=1)
+        ax.annotate(f"{names} {value:g}", (1.01, value), color=GREY, va="center",
+                    xycoords=("axes fraction", "data"), fontsize=8)  # fmt: skip
+    for roof in found.values():
+        if roof.flat or roof.value < found[level].value:  # slower memories see other bytes
+            continue
+        slope = roof.value / 1000
+        end = min(right, top / slope)
+        ax.plot([left, end], [left * slope, end * slope], ":", color=GREY, lw=1)
+        ax.text(left * 1.1, left * slope * 1.4, f"{roof.name} {roof.value:,.0f} GB/s",
+                color=GREY, fontsize=8, rotation=degrees(atan(slope * 1.4 / 1.1)),
+                rotation_mode="anchor", transform_rotates_text=True)  # fmt: skip
+    ax.plot([left, turn, right], [peak * left / turn, peak, peak], "-", color=GREY, lw=2.4)
+    ax.annotate(f"ridge {turn:.3g}", (turn, peak), color=GREY, fontsize=9, ha="right",
+                xytext=(-6, 5), textcoords="offset points")  # fmt: skip
+    ax.set(xscale="log", yscale="log", xlim=(left, right), ylabel="TFLOP/s",
+           xlabel=f"operations a byte of {level} traffic",
+           title=f"{where.name} (modelled)")  # fmt: skip
+    return figure, ax
 
 
 def show_roofline(
