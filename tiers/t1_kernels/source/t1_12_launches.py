@@ -36,23 +36,27 @@ from warpwise.show import show_stages, show_timeline
 
 # %% [markdown]
 r"""
-## 1. A launch is a request
+## 1. A launch only asks
 
 `kernel[blocks, threads](...)` does not run anything. It asks the device to, and returns.
-The host needs time for the request, a few microseconds. The device works on it later.
+Asking takes the host a few microseconds. The device works on it later.
 Published values for the host's part lie between 2.6 us [1] and 4 to 6 us [2]; about 3 us are usual [3].
 
 NVIDIA measured this on a V100, with a kernel of 2.9 us that is called again and again [4].
 In the first program the host waits after each launch until the kernel is done.
 A call then took 9.6 us. In the second program the host waits once, after 20 launches: 3.8 us a call.
 
-We put both on a timeline. `Op` describes one call of the host; `sync` is a wait.
-Two values come from the measurement: a launch takes 3.8 us, and after a kernel has ended it takes 2.9 us until the host goes on.
-How long do 20 launches take in the second program, with one wait at the end?
+Two costs explain both: the launch L, and the time w from the end of a kernel until the waiting host goes on.
+
+    L + 2.9 + w = 9.6    and    20 L + 2.9 + w = 20 * 3.8
+
+So L is 3.495 us and w is 3.205 us. We put both programs on a timeline. `Op` describes one call of the host; `sync` is a wait.
+Which share of the time does the device work, in the first program and in the second?
 """
 
 # %%
-guess = "?"  # us for 20 launches with one wait
+guesses = {"each": "?", "once": "?"}  # percent of the time
+launch_us, notice_us = 3.495, 3.205
 
 
 def launches(count, kernel_us, wait_each):
@@ -65,22 +69,24 @@ def launches(count, kernel_us, wait_each):
 
 
 for wait_each in (True, False):
-    line = timeline(launches(20, 2.9, wait_each), launch_us=3.8, sync_us=2.9)
+    line = timeline(launches(20, 2.9, wait_each), launch_us=launch_us, sync_us=notice_us)
     us = 1000 * line.makespan_ms
-    print(f"wait each time: {wait_each!s:5}   {us:5.1f} us (modelled), {us / 20:.2f} us a call")
-print("guess:", guess)
+    busy = 100 * line.busy_ms("compute") / line.makespan_ms
+    print(f"wait {'each' if wait_each else 'once'}: {us:5.1f} us (modelled), {us / 20:.2f} us a call, "
+          f"the device works {busy:.0f} %")  # fmt: skip
+print("guesses:", guesses)
 
 for wait_each in (True, False):
-    line = timeline(launches(4, 2.9, wait_each), launch_us=3.8, sync_us=2.9)
+    line = timeline(launches(4, 2.9, wait_each), launch_us=launch_us, sync_us=notice_us)
     display(show_timeline(line))
 
 # %% [markdown]
 r"""
-**9.60 us** a call with a wait, exactly the published value: 3.8 to launch, 2.9 for the kernel, 2.9 until the host goes on.
-With one wait at the end it is 81.8 us in all. Of each call the host's 3.8 us remain, and the kernels disappear behind the launches.
+**30 %** and **76 %**. With a wait each time, three things add up: the launch, the kernel, and the way back to the host.
+With one wait at the end, the kernels disappear behind the launches.
 
 Compare the pictures, each with four launches. In the first, the host (grey; hollow while it waits) and the device take turns.
-In the second the host is never idle, and the device still is: 2.9 of every 3.8 us it works, then it waits for the next request.
+In the second the host is never idle, and the device still is: it works 2.9 us, then it waits until the host has asked again.
 Such a program is *launch-bound*. A faster kernel would not make it faster at all.
 
 For a loop of n launches without waits inside:
@@ -158,28 +164,30 @@ explain(six_steps[391, 256], fused, x, a, b, device="A100")
 r"""
 100,000 elements move in less than a microsecond. Most of the modelled time *is* the launch.
 
-## 3. A graph: one request for many launches
+## 3. A graph: many launches at once
 
 Sometimes kernels cannot be fused: they come from a library, or each needs all results of the one before.
-Then the requests can be made once and kept. A *CUDA graph* is a recorded set of launches and copies that is started by one call.
+Then all the asking can be done once and kept. A *CUDA graph* is a recorded set of launches and copies that is started by one call.
 With `graph=True` the timeline charges one launch for all.
-How long do 20 kernels of 2.9 us take as a graph, if that one launch takes 3.8 us?
+NVIDIA measured this as a third program: 3.4 us a kernel [4]. What does the model say, with the L and w of section 1?
 """
 
 # %%
-guess = "?"  # us
+guess = "?"  # us a kernel
 
 kernels = [Op(f"k {k}", "kernel", stream=1, ms=0.0029) for k in range(20)]
-line = timeline(kernels, launch_us=3.8, graph=True)
-print(f"graph: {1000 * line.makespan_ms:.1f} us (modelled), {50 * line.makespan_ms:.2f} a kernel")
+line = timeline(kernels, launch_us=launch_us, graph=True)
+us = 1000 * line.makespan_ms + notice_us
+print(f"graph: {us:.1f} us (modelled), {us / 20:.2f} a kernel")
 print("guess:", guess)
 for name, wait_each in (("wait", True), ("loop", False)):
-    ratio = timeline(launches(20, 2.9, wait_each), launch_us=3.8, sync_us=2.9).makespan_ms
-    print(f"{name}:  {ratio / line.makespan_ms:.1f} times as long")
+    ops = launches(20, 2.9, wait_each)
+    other = 1000 * timeline(ops, launch_us=launch_us, sync_us=notice_us).makespan_ms
+    print(f"{name}:  {other / us:.1f} times as long")
 
 # %% [markdown]
 r"""
-**61.8 us**, 3.09 a kernel. NVIDIA measured 3.4 [4]: on a real device a little time passes between two kernels of a graph, which our model leaves out.
+**3.24 us**, and 3.4 were measured. Two measurements gave us two costs, and the third one tests them. On a real device a little time passes between two kernels of a graph, which our model leaves out.
 
 A graph is no gift. It has to be recorded and *instantiated* before its first launch, and that costs time, once [12].
 So it pays when it is started many times. Its launches are fixed: the same kernels with the same arguments, on the same arrays.
@@ -244,7 +252,7 @@ r"""
 With *device arrays* there are two copies: `cuda.to_device` before, `copy_to_host` after, and a quarter of the bytes.
 Whatever you launch in between costs no copy.
 
-How bad is a copy? The bus of an A100, PCIe 4 with 16 lanes, carries 31 GB/s in one direction; its memory moves 2,000 GB/s.
+How bad is a copy? The bus of an A100, PCIe 4 x16, carries 31 GB/s in one direction; its memory moves 2,000 GB/s.
 How many times longer does it take to bring a number to the device than to read it there?
 """
 
@@ -254,7 +262,7 @@ guess = "?"  # times
 gpu = device("A100")
 print("guess:", guess, f"   {gpu.dram_gbs.value / gpu.pcie_gbs.value:.1f} times")
 for name, transfers in (("PCIe 3", 8), ("PCIe 4", 16), ("PCIe 5", 32)):
-    rate = transfers * 16 * 128 / 130 / 8  # GT/s x lanes x the share of data bits / bits a byte
+    rate = transfers * 16 * 128 / 130 / 8  # GT/s x 16 x the share of data bits / bits a byte
     print(f"{name} x16: {rate:.2f} GB/s before the overhead of packets")
 
 # %% [markdown]
@@ -590,8 +598,8 @@ Ask in this order:
 
 ## What to remember
 
-- A launch is a request of a few microseconds. A loop takes launch + (n - 1) * max(launch, kernel) + kernel.
-- A wait after each launch adds all three: 9.6 us for a kernel of 2.9 in NVIDIA's test.
+- A launch takes the host a few microseconds, and returns before the kernel runs. A loop takes launch + (n - 1) * max(launch, kernel) + kernel.
+- A wait after each launch adds up launch, kernel and the way back: 9.6 us for a kernel of 2.9 in NVIDIA's test.
 - NumPy arrays given to a kernel are copied there and back at each launch. The bus is 64 times slower than the memory of an A100.
 - Only copies of pinned memory, in a stream, leave the host free.
 - Engines overlap, streams order: (sum of a chunk's times) / (the largest of them), rounded up, streams are enough.
@@ -608,7 +616,7 @@ Ask in this order:
 3. NVIDIA developer forum, thread 233645: about 3 us for an empty kernel, as quoted.
 4. A. Gray, "Getting Started with CUDA Graphs", NVIDIA blog, 2019: V100; 2.9, 9.6, 3.8 and 3.4 us, as quoted by two public texts.
    <https://developer.nvidia.com/blog/cuda-graphs/>
-5. S. Bekman, ml-engineering, network: PCIe 4 and 5 with 16 lanes. <https://github.com/stas00/ml-engineering>
+5. S. Bekman, ml-engineering, network: PCIe 4 x16 and 5 x16. <https://github.com/stas00/ml-engineering>
 6. NVIDIA, CUDA C++ Best Practices Guide, "What Runs on a CUDA-Enabled Device?". <https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/>
 7. M. Harris, "How to Optimize Data Transfers in CUDA C/C++", NVIDIA blog, 2012. <https://developer.nvidia.com/blog/how-optimize-data-transfers-cuda-cc/>
 8. NVIDIA, CUDA Runtime API, "API synchronization behavior". <https://docs.nvidia.com/cuda/cuda-runtime-api/>
