@@ -12,7 +12,7 @@ At the end of this lesson you can
 - tell the bytes that have to move from the bytes that are asked for,
 - say when to stop, and what to change when you are not there yet.
 
-You need the lessons `t1_04_coalescing` and `t1_05_shared_memory` and about 45 minutes. You do not need a GPU.
+You need the lessons `t1_04_coalescing` and `t1_05_shared_memory` and about 40 minutes. You do not need a GPU.
 
 As before: where a cell starts with `guess = "?"`, put your answer there before you run it.
 All numbers here are counted or modelled, or quoted from a source. None is a measured time of ours.
@@ -64,8 +64,9 @@ It has nothing to do with the GPU, and you get it by reading the code.
 A multiplication and an addition in one instruction, FMA (*fused multiply-add*), count as two operations, here and in the peaks that vendors print.
 `unique_sectors` says how many sectors of each array are touched at all, each counted once. Section 5 explains why.
 
-Nsight Compute has the same two: `smsp__sass_thread_inst_executed_op_fp32_pred_on.sum` counts float32 instructions of threads,
-and `dram__bytes.sum` the bytes between the GPU and its memory, the DRAM.
+Nsight Compute has the same two. `dram__bytes.sum` counts the bytes between the GPU and its memory, the DRAM.
+Operations are counted by instruction: twice `smsp__sass_thread_inst_executed_op_ffma_pred_on.sum`,
+plus the same counters with `fadd` and `fmul` in the place of `ffma`.
 
 ## 2. Two pipes
 
@@ -218,7 +219,7 @@ for said, tflops in (("dense", 989), ("data sheet, with a star", 1979)):
 
 # %% [markdown]
 r"""
-**295**. Data sheets print 1,979 with a star, and the star says "with sparsity": every second number of one matrix is zero and skipped [4].
+**295**. Data sheets print 1,979 with a star, and the star says "with sparsity": two of every four numbers in one of the matrices are zero, and skipped [4].
 Ordinary matrices get half of it. A kernel with 400 operations a byte is bound by arithmetic; who believes in 590 looks for the fault in the memory.
 So: which peak? Which format? Dense or sparse? A ridge without these is worth nothing.
 
@@ -247,7 +248,7 @@ moved_here = 32 * sum(report.unique_sectors.values())
 print("operations:", report.flops)
 print("guess:", guess)
 slip = sum(report.flops.values()) / moved_here
-turn_roofline({"poly, 8 rounds": (slip, None)}, ("A100 40GB", "RTX 4090", "H100", "V100"))
+turn_roofline({"poly, 8 rounds": (slip, None)}, ("A100 40GB", "RTX 4090", "H100", "V100", "T4"))
 
 # %%
 for name in ("A100 40GB", "V100", "H100", "RTX 4090", "T4"):
@@ -314,14 +315,15 @@ guess = "?"  # memory or arithmetic?
 def every_8th(out, x, rounds):
     i = cuda.grid(1)
     if i < out.size:
-        value = x[8 * i]
+        start = x[8 * i]
+        value = start
         for _ in range(rounds):
-            value = value * value + np.float32(0.5)
+            value = value * start + np.float32(0.5)
         out[i] = value
 
 
 few = np.zeros(n // 8, np.float32)
-report = profile(every_8th[n // 8 // 256, 256], few, x / 4, 64)
+report = profile(every_8th[n // 8 // 256, 256], few, x, 64)
 for array, sectors in report.unique_sectors.items():
     print(f"{array:4} {32 * sectors / few.size:5.1f} bytes for each result")
 once = 32 * sum(report.unique_sectors.values())
@@ -433,6 +435,7 @@ show_roofline("A100 40GB", {f"{t} x {t}": (t / 4, None) for t in (4, 8, 16, 32)}
 r"""
 Yes: 2 operations a byte, where 2.7 are needed. Blocks of 16 x 16 are past the ridge of L2.
 Nsight Compute draws several slanted roofs in one chart, too: its *hierarchical* roofline.
+The bytes behind it are `dram__bytes.sum`, `lts__t_bytes.sum` for L2, and `l1tex__t_bytes.sum` for the requests.
 
 ## 7. A bound is an interval
 
