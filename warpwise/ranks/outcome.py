@@ -12,6 +12,7 @@ from typing import Any
 
 from . import output, sites
 from .diagnosis import Diagnosis
+from .ledger import Ledger
 from .referee import diagnose
 
 
@@ -69,6 +70,11 @@ class Outcome:
                     "message": str(failure), "site": failure.site, "collateral": failure.collateral
                 }  # fmt: skip
         return diagnose(self.snapshots, ends)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What each rank sent and received, by line."""
+        return Ledger(self.snapshots)
 
     @property
     def size(self) -> int:

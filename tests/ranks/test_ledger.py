@@ -1,0 +1,150 @@
+"""The ledger counts what real ranks move, and knows what algorithms should cost."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as dist
+
+from tests.ranks.algorithms import run
+from warpwise.ranks import run_ranks
+from warpwise.ranks.expected import bandwidth, bus_factor, expected, two_level
+from warpwise.ranks.ledger import Ledger
+
+HERE = Path(__file__).parent
+
+
+def table(name: str) -> list[dict[str, str]]:
+    with (HERE / name).open() as file:
+        next(file)  # the source
+        rows = list(csv.DictReader(file))
+    assert rows
+    return rows
+
+
+COUNTS = table("counts.csv")
+
+
+@pytest.mark.parametrize("row", COUNTS, ids=lambda row: f"{row['algorithm']}-{row['ranks']}")
+def test_closed_forms_give_the_published_counts(row: dict[str, str]) -> None:
+    """Rounds and bytes of each algorithm are those of the table."""
+    found = expected(row["algorithm"], int(row["ranks"]), 1)
+    assert (found.rounds, found.bytes) == (int(row["rounds"]), float(row["bytes"]))
+
+
+@pytest.mark.parametrize("row", [r for r in COUNTS if int(r["ranks"]) <= 8],
+                         ids=lambda row: f"{row['algorithm']}-{row['ranks']}")  # fmt: skip
+def test_real_ranks_cost_what_the_algorithm_says(row: dict[str, str]) -> None:
+    """Hand-written algorithms on real ranks: rounds and bytes equal the theory to the digit."""
+    elements, n = 64, int(row["ranks"])
+    outcome = run_ranks(run, n, row["algorithm"], elements, echo=False)
+    found = outcome.ledger.against(row["algorithm"], 4 * elements)
+    assert found.agrees, found
+    assert found.counted_rounds == int(row["rounds"])
+    assert found.counted_bytes == float(row["bytes"]) * 4 * elements
+    assert not outcome.diagnosis
+
+
+def test_a_root_is_the_busiest() -> None:
+    """Gather and broadcast through rank 0 load its link n - 1 times, one message at a time."""
+    ledger = run_ranks(run, 4, "gather to a root and broadcast", 16, echo=False).ledger
+    assert ledger.against("gather to a root and broadcast", 64).agrees
+    assert ledger.of("send").bytes == [192, 64, 64, 64]
+
+
+def test_blocking_calls_double_the_rounds() -> None:
+    """A send before each recv on half of the ranks makes two rounds of one."""
+    ledger = run_ranks(run, 4, "blocking ring", 16, echo=False).ledger
+    found = ledger.against("ring all-reduce", 64)
+    assert (found.counted_rounds, found.expected_rounds) == (12, 6)
+    assert not found.agrees and "12 rounds counted, 6 expected" in str(found)
+
+
+def mixed() -> None:
+    pair = dist.new_group([0, 1])
+    x = torch.ones(256)
+    for _ in range(3):
+        dist.all_reduce(x)
+    if dist.get_rank() < 2:
+        dist.all_reduce(x, group=pair)
+    dist.all_gather_into_tensor(torch.empty(4 * 256), x)
+    dist.reduce_scatter_tensor(torch.empty(64), x)
+    dist.broadcast(x, 2)
+
+
+@pytest.fixture(scope="module")
+def ledger() -> Ledger:
+    return run_ranks(mixed, 4, echo=False).ledger
+
+
+def test_bytes_by_operation(ledger: Ledger) -> None:
+    """Collectives: calls and bytes handed in; a broadcast's bytes are its root's."""
+    assert ledger.of("all_reduce").calls == [4, 4, 3, 3]
+    assert ledger.of("all_reduce").bytes == [4096, 4096, 3072, 3072]
+    assert ledger.of("all_gather").bytes == [1024] * 4
+    assert ledger.of("reduce_scatter").bytes == [1024] * 4
+    assert ledger.of("broadcast").bytes == [0, 0, 1024, 0]
+
+
+def test_wire_is_modelled(ledger: Ledger) -> None:
+    """What moves over the wires: nccl-tests' factor times S."""
+    assert ledger.of("all_reduce", range(4)).wire == [3 * 1.5 * 1024] * 4
+    assert ledger.of("all_reduce", [0, 1]).wire == [1024.0, 1024.0, 0, 0]
+    assert ledger.of("all_gather").wire == [0.75 * 4096] * 4
+    assert ledger.of("reduce_scatter").wire == [0.75 * 1024] * 4
+
+
+def test_rounds_by_rank_and_group(ledger: Ledger) -> None:
+    """Collectives of the world wait for each other; those of a pair only for the pair."""
+    assert ledger.rounds([0, 1]) == [1, 1, 0, 0]
+    assert ledger.rounds([0, 1, 2, 3]) == [7] * 4
+
+
+def test_rows_are_data(ledger: Ledger) -> None:
+    """to_dict is a list of plain records, one for each rank and line."""
+    rows: list[dict[str, Any]] = json.loads(json.dumps(ledger.to_dict()))
+    loop = [row for row in rows if row["text"] == "dist.all_reduce(x)"]
+    assert [row["rank"] for row in loop] == [0, 1, 2, 3]
+    assert {row["calls"] for row in loop} == {3} and {row["rounds"] for row in loop} == {3}
+    assert {row["received"] for row in loop} == {3072}
+
+
+def test_text_and_html(ledger: Ledger) -> None:
+    """Ranks that did the same share a row; the label says what is modelled."""
+    text = str(ledger)
+    assert "dist.all_reduce(x)`" in text and "3 KiB" in text and "4.50 KiB" in text
+    assert "0 and 1" in text and "[0, 1]" in text
+    assert "wire modelled as nccl-tests' factor times S" in text
+    assert "<td" in ledger._repr_html_() and "4.50 KiB" in ledger._repr_html_()
+
+
+@pytest.mark.parametrize("row", table("busbw.csv"), ids=lambda row: row["bytes"])
+def test_published_bus_bandwidth(row: dict[str, str]) -> None:
+    """nccl-tests' printed bus bandwidth follows from bytes and time, for every printed row."""
+    found = bandwidth("all_reduce", int(row["bytes"]), 8, float(row["us"]) * 1e-6)
+    assert found.bus == pytest.approx(float(row["busbw"]), rel=0.005, abs=0.005)
+
+
+def test_bus_factors() -> None:
+    """The factors of nccl-tests; one rank moves nothing."""
+    assert bus_factor("all_reduce", 4) == 1.5 and bus_factor("all_to_all", 4) == 0.75
+    assert bus_factor("broadcast", 4) == 1.0 and bus_factor("barrier", 4) == 0.0
+    assert bus_factor("all_reduce", 1) == 0.0
+
+
+def test_two_level_counts() -> None:
+    """8 nodes of 8: 1.75 K inside, 0.21875 K across, 28 rounds."""
+    assert two_level(8, 8, 1) == {"inside_bytes": 1.75, "across_bytes": 0.21875, "rounds": 28}
+
+
+def test_expected_refuses() -> None:
+    """An unknown name is answered with those that exist; doubling needs a power of two."""
+    with pytest.raises(ValueError, match="known are ring all-reduce"):
+        expected("magic", 4, 1)
+    with pytest.raises(ValueError, match="power of two of ranks, not 6"):
+        expected("recursive doubling", 6, 1)

@@ -1,0 +1,109 @@
+"""Rounds: how many messages follow one another, from the logs of all ranks.
+
+A message or collective happens in the round after the latest of those that issue it; a rank that
+has waited for it is in that round.  What ranks do side by side is one round: a ring all-reduce of
+n ranks with isend and irecv has 2(n - 1), with a send before each recv on half of the ranks twice
+as many.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .evidence import Evidence
+from .operations import Operation
+
+Event = tuple[str, Operation]  # "issue" or "wait"
+
+
+def events(snapshot: Mapping[str, Any], operations: Sequence[Operation]) -> list[Event]:
+    """What a rank did, in order.  An operation that is not asynchronous is waited for at once."""
+    found: list[Event] = []
+    by_index = {o.index: o for o in operations}
+    index = snapshot.get("dropped", 0)
+    log = snapshot.get("log")
+    if log is None:
+        return [event for o in operations for event in (("issue", o), ("wait", o))]
+    for entry in log:
+        if entry < 0:
+            waited = by_index.get(-entry - 1)
+            found += [("wait", waited)] if waited else []
+            continue
+        operation = by_index[index]
+        index += 1
+        found.append(("issue", operation))
+        if not operation.is_async:
+            found.append(("wait", operation))
+    return found
+
+
+class Rounds:
+    """by_rank: the round each rank came to; of(rank, index): the round of one operation, or None.
+
+    keep: which operations count; the others take no round and hold nobody up.
+    """
+
+    def __init__(
+        self,
+        evidence: Evidence,
+        snapshots: Mapping[int, Mapping[str, Any] | None],
+        keep: Callable[[Operation], bool] = lambda o: not o.outsider,
+    ):
+        self._evidence = evidence
+        self._issued: dict[tuple[int, int], int] = {}
+        self._found: dict[tuple[int, int], int] = {}
+        self.by_rank = dict.fromkeys(evidence.ranks, 0)
+        waiting: dict[int, deque[Event]] = {}
+        for rank, v in evidence.views.items():
+            told = events(snapshots[rank] or {}, v.operations)
+            waiting[rank] = deque(event for event in told if keep(event[1]))
+        going = True
+        while going:  # one rank after the other, as far as its partners have come
+            going = False
+            for rank, left in waiting.items():
+                while left and self._step(rank, *left[0]):
+                    left.popleft()
+                    going = True
+
+    def of(self, rank: int, index: int) -> int | None:
+        """The round in which a rank's operation happened; None where it did not end."""
+        return self._found.get((rank, index))
+
+    def _step(self, rank: int, what: str, operation: Operation) -> bool:
+        key = (rank, operation.index)
+        if what == "issue":
+            self._issued[key] = self.by_rank[rank]
+            return True
+        partners = [key, *self._partners(rank, operation)]
+        if len(partners) == 1 and len(operation.group) != 1:
+            return False  # never met
+        if any(partner not in self._issued for partner in partners):
+            return False
+        self._found[key] = 1 + max(self._issued[partner] for partner in partners)
+        self.by_rank[rank] = max(self.by_rank[rank], self._found[key])
+        return True
+
+    def _partners(self, rank: int, operation: Operation) -> list[tuple[int, int]]:
+        if operation.is_message:
+            pair = self._evidence.partner(rank, operation)
+            return [(pair[0], pair[1].index)] if pair else []
+        found = []
+        for other in self._evidence.members(operation):
+            if other != rank:
+                meets = self._evidence.views[other].collectives(operation.group_id)
+                theirs = meets.get(operation.number)
+                found.append((other, theirs.index if theirs else -1))
+        return found
+
+
+def tally(rounds: Rounds, operations: Mapping[int, Sequence[Operation]]) -> dict[Any, int]:
+    """Different rounds by (rank, key of the line); see Ledger."""
+    seen: dict[Any, set[int]] = defaultdict(set)
+    for rank, told in operations.items():
+        for o in told:
+            number = rounds.of(rank, o.index)
+            if number is not None:
+                seen[rank, o.name, o.group_id, str(o.site[0]), o.site[1]].add(number)
+    return {key: len(numbers) for key, numbers in seen.items()}
