@@ -501,7 +501,7 @@ all as they were before the round. The first and the last element of the array n
 The launch has blocks of 256 threads, one block for every 240 elements of `out`, the last block perhaps for fewer. n may be 1.
 
 **Required.** `out` is `x` after four rounds, each element written once. `x` stays as it is.
-No finding of the sanitizer. No more sectors of global memory than our solution, with 10 % to spare, counted on n = 24,000.
+No finding of the sanitizer. No more sectors of global memory than our solution, with 30 % to spare, counted on n = 24,000.
 
 **Example.** `[0, 0, 16, 0, 0]` becomes `[0, 4, 8, 4, 0]` after one round and `[0, 4, 6, 4, 0]` after two.
 """

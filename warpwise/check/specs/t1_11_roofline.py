@@ -711,7 +711,8 @@ SMOOTH_FOUR = KernelSpec(
             "makes one element more wrong at each end of the tile.",
         ),
     },
-    requirements=(Requirement("sectors", "too_many_sectors", times=1.1),),
+    # A halo of 4 is right as well: it straddles sectors, which costs a quarter more.
+    requirements=(Requirement("sectors", "too_many_sectors", times=1.3),),
     counted=lambda: smooth_case(np.random.default_rng(12), 24_000),
 )  # fmt: skip
 
