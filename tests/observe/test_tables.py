@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from warpwise.observe import Report, profile
+from warpwise.observe.touched import Touched
 from warpwise.simt import Kernel
 
 HEADER = "from numba import cuda\n"
@@ -30,6 +31,7 @@ def of(text: str, block: Any, *args: Any, **constants: Any) -> Report:
 
 # -- global memory ------------------------------------------------------------------------------
 
+WIDE = "16 bytes"  # a load that no type of Numba makes by itself, so it is asked for itself
 #: Pattern without a number in it -> (dtype, shape of x, index, guard, block).
 LOADS: dict[str, tuple[str, Any, str, str, Any]] = {
     "f32 reversed": ("float32", 32, "31 - t", "", 32),
@@ -43,14 +45,14 @@ LOADS: dict[str, tuple[str, Any, str, str, Any]] = {
     "u8 unit": ("uint8", 32, "t", "", 32),
     "f16 unit": ("float16", 32, "t", "", 32),
     "f64 unit aligned": ("float64", 32, "t", "", 32),
-    "float2 unit": ("complex64", 32, "t", "", 32),
-    "float4 unit aligned": ("complex128", 32, "t", "", 32),
-    "float4 offset 1 float4": ("complex128", 33, "t + 1", "", 32),
-    "float4 stride 2": ("complex128", 64, "2 * t", "", 32),
-    "float4 stride 8 (128B)": ("complex128", 256, "8 * t", "", 32),
+    "float2 unit": ("float64", 32, "t", "", 32),
+    "float4 unit aligned": (WIDE, 32, "t", "", 32),
+    "float4 offset 1 float4": (WIDE, 33, "t + 1", "", 32),
+    "float4 stride 2": (WIDE, 64, "2 * t", "", 32),
+    "float4 stride 8 (128B)": (WIDE, 256, "8 * t", "", 32),
     "AoS float3 .x (stride 12B)": ("float32", (32, 3), "t, 0", "", 32),
     "AoS 16B struct .x": ("float32", (32, 4), "t, 0", "", 32),
-    "complex128 (16B)": ("complex128", 32, "t", "", 32),
+    "complex128 (16B)": (WIDE, 32, "t", "", 32),
     "f32 2D block 8x4 on row pitch 1024 elem": ("float32", (4, 1024), "ty, t", "", BLOCK_8X4),
     "f32 2D block 16x2 on row pitch 1024 elem": ("float32", (2, 1024), "ty, t", "", BLOCK_16X2),
     "f32 2D block 16x2 row pitch 1000": ("float32", (2, 1000), "ty, t", "", BLOCK_16X2),
@@ -65,9 +67,9 @@ LOADS: dict[str, tuple[str, Any, str, str, Any]] = {
     "all lanes read one 4 B value": ("float32", 32, "0 * t + 9", "", 32),
     "f32 consecutive": ("float32", 32, "t", "", 32),
     "f32 stride 32": ("float32", 1024, "32 * t", "", 32),
-    "float4, 32 neighbouring lanes": ("complex128", 32, "t", "", 32),
-    "float4, scattered": ("complex128", 1200, "37 * t", "", 32),
-    "complex double (16 B), warp of 32 consecutive": ("complex128", 32, "t", "", 32),
+    "float4, 32 neighbouring lanes": (WIDE, 32, "t", "", 32),
+    "float4, scattered": (WIDE, 1200, "37 * t", "", 32),
+    "complex double (16 B), warp of 32 consecutive": (WIDE, 32, "t", "", 32),
 }
 
 #: Pattern with a number n in it -> (shape of x, index).
@@ -99,6 +101,14 @@ def load_of(pattern: str) -> tuple[str, Any, str, str, Any]:
 def test_coalescing(row: dict[str, str]) -> None:
     """Sectors, lines, bytes and efficiency of one warp's load, and sectors of its store."""
     dtype, shape, index, guard, block = load_of(row["pattern"])
+    if dtype == WIDE:
+        at = eval(index, {"t": np.arange(32)}) + np.zeros((1, 32), np.int64)
+        counts = Touched("x", 16 * shape).access(at, np.ones((1, 32), bool), 16, 1)
+        assert counts.tolist()[:3] == [1, 32, int(row["sectors"])]
+        assert row["lines_128b"] in ("", str(counts[4]))
+        assert row["requested_bytes"] in ("", str(16 * 32))
+        assert row["moved_bytes"] in ("", str(32 * counts[2]))
+        return
     text = f"""
 @cuda.jit
 def k(x, out):
@@ -121,6 +131,19 @@ def k(x, out):
         if row["efficiency_pct"]:
             used = 100 * got.bytes_per_sector / 32
             assert used == pytest.approx(float(row["efficiency_pct"]), abs=0.05)
+
+
+@pytest.mark.parametrize(("dtype", "sectors"), [("complex64", 8), ("complex128", 16)])
+def test_a_complex_number_is_two_requests(dtype: str, sectors: int) -> None:
+    """One for the real parts and one for the imaginary parts, each touching all sectors."""
+    x = np.zeros(32, dtype)
+    report = of(
+        "@cuda.jit\ndef k(x, out):\n    t = cuda.threadIdx.x\n    out[t] = x[t]\n", 32, x, x
+    )
+    for got in (report.loads, report.stores):
+        assert (got.requests, got.lanes, got.sectors) == (2, 64, 2 * sectors)
+        assert got.bytes_requested == x.nbytes and got.ideal_sectors == sectors
+    assert report.unique_sectors["x"] == sectors
 
 
 # -- shared memory --------------------------------------------------------------------------------

@@ -28,11 +28,17 @@ def requests(trace: Trace) -> Iterator[tuple[Line, str, str, int, dict[int, int]
         key = touch.together, touch.op, memory, touch.block, touch.thread // 32
         groups[key].append(touch)
     for touches in groups.values():
-        one = touches[0]
+        one, space = touches[0], touches[0].root.space
         place = trace.places[one.site]
         lanes = {t.thread % 32: t.at for t in touches}
         assert len(lanes) == len(touches), "a lane that touches twice in one request"
-        yield (place.function, place.line), one.op, one.root.space, one.root.buf.itemsize, lanes
+        where, size = (place.function, place.line), one.root.buf.itemsize
+        if space in ("global", "const") and one.root.buf.dtype.kind == "c":  # part by part
+            for part in (0, 1):
+                parts = {lane: 2 * at + part for lane, at in lanes.items()}
+                yield where, one.op, space, size // 2, parts
+            continue
+        yield where, one.op, space, size, lanes
 
 
 def by_line(trace: Trace) -> dict[tuple[Line, str], Counts]:

@@ -1,7 +1,8 @@
 """Counters of one launch, exact over all blocks, with the meanings of Nsight Compute.
 
 Glossary
-    request   one access of one warp
+    request   one access of one warp; a complex number in global memory takes two, one for each
+              part, as compiled code knows its address to be a multiple of a part's size only
     place     one access in the source: kernel, line, array
     segment   a straight piece of the source that the same lanes run together
 """
@@ -119,8 +120,11 @@ class Counters(Quiet):
         if place is None:
             where = run.program.sites[site]
             positions, mask, _ = _rows(run, at, m)
-            itemsize = arr.root.buf.dtype.itemsize
-            pattern = describe(positions[0], mask[0], itemsize, where.array, arr.root.space)
+            dtype = arr.root.buf.dtype
+            itemsize = dtype.itemsize
+            if dtype.kind == "c" and arr.root.space == "global":
+                itemsize //= 2
+            pattern = describe(positions[0], mask[0], dtype.itemsize, where.array, arr.root.space)
             place = self.places[site] = Place(
                 where.function, where.line, where.array, op, arr.root.space, itemsize, pattern
             )
@@ -164,6 +168,11 @@ class Counters(Quiet):
             touched = self._touched[id(memory)] = Touched(name, memory.buf.nbytes)
             touched.root = memory
         positions, mask, times = _rows(run, at, m)
+        if arr.root.buf.dtype.kind == "c":
+            for part in (0, 1):
+                counts = touched.access(2 * positions + part, mask, place.itemsize, run.lanes[0])
+                place.add(counts, 1)
+            return
         counts = touched.access(positions, mask, place.itemsize, run.lanes[0])
         if place.op == "atomic":
             counts = np.zeros(6, np.int64)
