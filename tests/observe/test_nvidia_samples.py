@@ -35,6 +35,27 @@ def test_racecheck_block_error() -> None:
     assert findings(BLOCK.format(barrier="cuda.syncthreads()"), 1, 128, np.zeros(1), x) == []
 
 
+def test_memcheck_unaligned() -> None:
+    """A write of 4 bytes, 1 byte past an element: the thread and the line."""
+    text = """
+def k(out, raw):
+    t = cuda.threadIdx.x
+    if t == 3:
+        raw[1:5].view(int32)[0] = 42
+    raw[4:8].view(int32)[0] = 1
+"""
+    (found,) = findings(text, 2, 32, np.zeros(1), np.zeros(64, np.uint8))
+    assert (found.kind, found.severity, found.line, found.array) == (
+        "misaligned_address", "error", 7, "raw",
+    )  # fmt: skip
+    assert found.threads == (((0, 0, 0), (3, 0, 0)),)
+    assert (
+        "int32 has to start at a multiple of 4 bytes, and this view starts at byte 1" in found.text
+    )
+    mended = text.replace("1:5", "8:12")
+    assert [f.kind for f in findings(mended, 1, 1, np.zeros(1), np.zeros(64, np.uint8))] == []
+
+
 WARP = """
 def k(total, first):
     s = cuda.shared.array(64, int32)

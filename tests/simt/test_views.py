@@ -120,7 +120,8 @@ def test_a_view_of_another_type_is_the_same_memory() -> None:
         ("b = a.copy()", "a.copy makes a new array; a kernel cannot allocate one"),
         ("b = a.ravel()", "Numba compiles .ravel() to a copy. Use .reshape(-1)"),
         ("out[0] = a[:, ::2].view(np.int32)[0, 0]", "whose last axis has gaps"),
-        ("out[0] = a[0].view(np.uint8)[1:9].view(np.int64)[0]", "would not be aligned"),
+        ("out[0] = a[0].view(np.uint8)[1:9].view(np.int64)[0]",
+         "misaligned address: int64 has to start at a multiple of 8 bytes"),
         ("out[0] = a.nonsense()", "arrays in a kernel have no .nonsense"),
         ("a[1, 2, None, 3] = 1", "a has 2 dimensions but is indexed with 3"),
         ("a[True] = 1", "an index of a has type bool; it has to be an integer"),
@@ -135,6 +136,19 @@ def test_what_does_not_fit_is_said(body: str, message: str) -> None:
     assert message in str(error.value)
     assert body.split(" ")[0] in str(error.value)
     assert issubclass(ShapeError, SimtError)
+
+
+def test_complex_numbers_need_the_alignment_of_their_parts() -> None:
+    """complex64 may start at any multiple of 4, as two float32 are moved."""
+    text = (
+        "def k(out, a):\n    i = cuda.grid(1)\n"
+        "    v = a[0].view(np.float32)[1:7].view(np.complex64)\n"
+        "    v[i] = complex(i, -i)\n    out[i] = v[i].real\n    out[i + 4] = v[i].imag\n"
+    )
+    a = np.zeros((1, 4))
+    out = launch(text, a, threads=3)
+    assert out[:3].tolist() == [0, 1, 2] and out[4:7].tolist() == [0, -1, -2]
+    assert a.view(np.float32)[0].tolist() == [0, 0, 0, 1, -1, 2, -2, 0]
 
 
 def test_counters_see_the_true_addresses() -> None:

@@ -11,7 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ..simt.errors import BarrierDivergenceError, LivelockError, OutOfBoundsError, SimtError
+from ..simt.errors import (
+    BarrierDivergenceError,
+    LivelockError,
+    MisalignedAddressError,
+    OutOfBoundsError,
+    SimtError,
+)
 from ..simt.launch import Dim3, Run, unravel
 from ..simt.misuse import Misuse, text_of
 from ..simt.values import ArrayRef
@@ -79,6 +85,8 @@ def of_error(error: SimtError, run: Run | None) -> Finding:
     elif isinstance(error, OutOfBoundsError):
         facts |= {"threads": ((error.block, error.thread),), "array": error.array,
                   "index": error.index, "count": error.count}  # fmt: skip
+    elif isinstance(error, MisalignedAddressError) and error.thread is not None:
+        facts |= {"threads": ((error.block, error.thread),), "array": error.array}
     elif isinstance(error, BarrierDivergenceError):
         parties = error.arrived[:1] + error.missing[:1]
         facts |= {"threads": tuple((error.block, thread) for thread in parties),

@@ -79,7 +79,7 @@ class Argument:
         """An array as an explicit signature wants it: as other integers of the same size."""
         if not isinstance(self.kind, ArrayType) or wanted.dtype == self.kind.dtype:
             return self
-        seen = retyped(self.value, typing.numpy_dtype(wanted.dtype), True, ("", ""))
+        seen = retyped(self.value, typing.numpy_dtype(wanted.dtype), True, ("", ""), None)
         kind = ArrayType(wanted.dtype, self.kind.ndim, readonly=self.kind.readonly)
         return Argument(self.name, kind, seen, self.host)
 

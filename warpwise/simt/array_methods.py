@@ -68,8 +68,16 @@ def _retype(fl: Expressions, node: ast.Call, array: Val, args: list[Val]) -> Val
             f"a {kind.space} array can be viewed only as a type of the same size here",
             "Make the array of the other type, or use dynamic shared memory with two arrays.",
         )  # fmt: skip
-    code = f"retyped({array.code}, np.dtype({to.name!r}), {fl.mask}, {fl.where(node)})"
+    site = fl.site(node, array_label(node), "view")
+    code = (
+        f"retyped({array.code}, np.dtype({to.name!r}), {fl.mask}, {fl.where(node)}, (rt, {site}))"
+    )
     return _view(fl, node, code, ArrayType(dtype, kind.ndim, kind.readonly, kind.space), kind.ndim)
+
+
+def array_label(node: ast.Call) -> str:
+    """What the reader calls the array of `a.view(...)`."""
+    return ast.unparse(node.func.value if isinstance(node.func, ast.Attribute) else node.func)
 
 
 def _transpose(fl: Expressions, node: ast.Call, array: Val, args: list[Val]) -> Val:

@@ -55,9 +55,15 @@ class LaunchError(SimtError):
 
 
 class MisalignedAddressError(SimtError):
-    """Elements of an array at addresses that are no multiples of their size."""
+    """Elements of an array at addresses that are no multiples of their size.
+
+    block, thread: of the first that made such an array, where a thread did.
+    """
 
     diagnosis = "misaligned_address"
+    array = ""
+    block: Dim3 | None = None
+    thread: Dim3 | None = None
 
 
 class LivelockError(SimtError):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ShapeError
+from .errors import MisalignedAddressError, ShapeError
 from .memory import in_range, store
 from .records import PiecesRef, RecordRoot, copy_record
 from .values import I64, ArrayRef, Mask, Root, SplitRef, Value, any_lane, select, split
@@ -211,12 +211,12 @@ def part(arr: Any, offset: int) -> Any:
     return ArrayRef(root, arr.name, arr.offset * 2 + offset, arr.shape, strides)
 
 
-def retyped(arr: Any, dtype: Any, m: Mask, where: Where) -> Any:
-    """arr.view(dtype)"""
+def retyped(arr: Any, dtype: Any, m: Mask, where: Where, place: tuple[Any, int] | None) -> Any:
+    """arr.view(dtype); place: the run and the number of the site, none on the host."""
     if isinstance(arr, SplitRef):
-        return SplitRef(
-            arr.mask, *(retyped(part, dtype, m, where) for part in (arr.first, arr.second))
-        )
+        yes, no = split(m, arr.mask)
+        return SplitRef(arr.mask, retyped(arr.first, dtype, yes, where, place),
+                        retyped(arr.second, dtype, no, where, place))  # fmt: skip
     if isinstance(arr, PiecesRef):
         _fail(where, "an array at odd addresses cannot be viewed as another type")
     whole = arr.root.whole if isinstance(arr.root, Retyped) else arr.root
@@ -234,16 +234,52 @@ def retyped(arr: Any, dtype: Any, m: Mask, where: Where) -> Any:
             _fail(where, f"a row of {int(np.max(last))} bytes is no whole number of {dtype}")
         at = offset * old
         moved = [stride * old for stride in strides[:-1]]
-        crooked = at % new != 0
-        for stride, n in zip(moved, shape[:-1], strict=True):
-            crooked = crooked | ((n > 1) & (np.asarray(stride) % new != 0))
-        if _happens(crooked, m):
-            _fail(where, f"this view of {dtype} would not be aligned to its size")
+        aligned = new // 2 if dtype.kind == "c" else new  # a complex number moves in two parts
+        crooked = [
+            at % size != 0
+            | np.any([(n > 1) & (np.asarray(stride) % size != 0)
+                      for stride, n in zip(moved, shape[:-1], strict=True)])
+            for size in (aligned, new)
+        ]  # fmt: skip
+        if _happens(crooked[0], m):
+            _misaligned(arr, dtype, aligned, at, crooked[0], m, where, place)
+        if _happens(crooked[1], m):
+            halves = ArrayRef(
+                _root_as(whole, np.dtype(f"f{aligned}")), arr.name, at // aligned,
+                (*shape[:-1], last // new, np.int64(2)),
+                (*(stride // aligned for stride in moved), 2, 1),
+            )  # fmt: skip
+            return PiecesRef(halves, dtype)
         offset = at // new
         if shape:
             shape = (*shape[:-1], last // new)
             strides = (*(stride // new for stride in moved), 1)
     return ArrayRef(root, arr.name, offset, shape, strides)
+
+
+def _misaligned(
+    arr: Any, dtype: Any, size: int, at: Value, crooked: Value, m: Mask, where: Where,
+    place: tuple[Any, int] | None,
+) -> None:  # fmt: skip
+    """Refuse a view whose elements a GPU cannot read."""
+    who, facts = "", {}
+    if place is not None:
+        run, site = place
+        bad = np.broadcast_to(crooked if m is True else m & crooked, run.lanes)
+        lane = int(np.argmax(bad))
+        at = np.broadcast_to(at, run.lanes).flat[lane]
+        row, column = divmod(lane, run.lanes[1])
+        facts = {"block": run.block_index(row), "thread": run.thread_index(column),
+                 "array": arr.name}  # fmt: skip
+        who = f"  block {facts['block']}, thread {facts['thread']}\n"
+        facts |= {"line": run.program.sites[site].line}
+    error = MisalignedAddressError(
+        f"{where[0]}: misaligned address: {dtype} has to start at a multiple of {size} bytes, and "
+        f"this view starts at byte {int(np.max(at))} of {arr.name}\n  {where[1]}\n{who}"
+        f"  A GPU stops at the first access. Start the view at a multiple of {size} bytes."
+    )
+    vars(error).update(facts)
+    raise error
 
 
 def only_item(arr: Any, m: Mask, where: Where) -> None:
