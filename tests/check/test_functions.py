@@ -310,6 +310,16 @@ def test_where_many_values_are_right_the_spec_examines() -> None:
     assert judge(spec, lambda n: n / 0).diagnosis == "raised"
 
 
+def test_arrays_of_an_examined_call_are_told_by_their_sizes() -> None:
+    """Not their contents: the verdict says what is wrong."""
+    spec = FunctionSpec(
+        "told_briefly", "unit", 1, lambda rng, level: [(np.zeros(3), [np.ones(2)] * 4, 5)],
+        lambda a, parts, n: None, examine=lambda args, got: ("wrong", "no"),
+    )  # fmt: skip
+    said = judge(spec, lambda a, parts, n: 1).message
+    assert "(a: float64 (3,), parts: 4 x float64 (2,), n: 5)" in said
+
+
 def test_what_differs_in_a_long_tuple_is_shown() -> None:
     """Not the same beginning twice."""
     right = (1 / 3, 2 / 3, 1 / 7, "memory")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import clues, diagnoses, hints, plain, record, todo
+from .calls import call_text, where_of
 from .cases import Level, seeded
 from .printed import Printed, caught
 from .record import Record
@@ -112,7 +113,7 @@ def judge_values(
         found = _examine(spec, tuple(args), value, want, params, rounding)
         said = printed[k] if printed else None
         if said and (loud is None or (found and not wrong)):
-            where = _call(called or spec.name, tuple(args), params)
+            where = call_text(called or spec.name, tuple(args), params)
             loud = listing(where if isinstance(spec, FunctionSpec) else "Your code", said)
         if found:
             wrong.append(found)
@@ -131,10 +132,10 @@ def judge_values(
     rows: list[Row] = []
     if len(wrong) > 1 and not examine:
         rows = [("call", "got", "expected")]
-        rows += [(_call(called, w.call, params), w.got, w.expected) for w in wrong[:SHOWN]]
+        rows += [(call_text(called, w.call, params), w.got, w.expected) for w in wrong[:SHOWN]]
     report = Report(
         what=first.what,
-        where=_call(called, first.call, params) if isinstance(spec, FunctionSpec) else "",
+        where=where_of(spec, called, first.call, params),
         cells=tuple(rows),
         left_out=f"... and {len(wrong) - SHOWN} more" if rows and len(wrong) > SHOWN else "",
         cause=fits[0].get(slug, ""),
@@ -252,14 +253,6 @@ def _parameters(answer: Any) -> list[str]:
 def _called(spec: FunctionSpec | ValueSpec, answer: Any) -> str:
     name = str(getattr(answer, "__name__", spec.name))
     return name if name.isidentifier() else spec.name
-
-
-def _call(name: str, args: Sequence[Any], params: Sequence[str]) -> str:
-    named = [
-        f"{params[k]}={show(value)}" if k < len(params) else show(value)
-        for k, value in enumerate(args)
-    ]
-    return f"{name}({', '.join(named)})"
 
 
 def _direction(got: Any, want: Any) -> str:
