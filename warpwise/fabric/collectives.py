@@ -1,8 +1,8 @@
 """All-reduce and its parts as rounds of messages, and what theory says they cost.
 
-Sources: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH",
-2005 (recursive doubling, halving and doubling, ring); Patarasuk, Yuan, "Bandwidth optimal all-reduce
-algorithms for clusters of workstations", 2009 (ring).
+Sources: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
+MPICH", 2005 (recursive doubling, halving and doubling, ring); Patarasuk, Yuan, "Bandwidth optimal
+all-reduce algorithms for clusters of workstations", 2009 (ring).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _ring(n: int, ahead: int, add: bool) -> Iterator[Round]:
 
 
 def recursive_doubling(n: int) -> Algorithm:
-    """log2 n rounds: partners at distance 1, 2, 4, ... exchange whole arrays.  n is a power of 2."""
+    """log2 n rounds: partners 1, 2, 4, ... apart exchange whole arrays.  n is a power of 2."""
 
     def rounds() -> Iterator[Round]:
         ranks = np.arange(n)
@@ -58,7 +58,7 @@ def recursive_doubling(n: int) -> Algorithm:
 
 
 def halving_doubling(n: int) -> Algorithm:
-    """Rabenseifner: halve the range while reducing, double it while gathering.  n is a power of 2."""
+    """Rabenseifner: halve the range reducing, double it gathering.  n is a power of 2."""
 
     def rounds() -> Iterator[Round]:
         ranks = np.arange(n)
@@ -94,7 +94,7 @@ def _heads(n: int, level: int) -> Iterator[int]:
 
 
 def through_root(n: int) -> Algorithm:
-    """Everybody sends to rank 0, which adds and sends back: the obvious one, (n - 1) K on one link."""
+    """All send to rank 0, which adds and sends back: the obvious one, (n - 1) K on one link."""
 
     def rounds() -> Iterator[Round]:
         yield messages(((r, 0, 0, 1) for r in range(1, n)), add=True)

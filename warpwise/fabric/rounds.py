@@ -1,7 +1,7 @@
 """A collective as rounds of messages: who sends which pieces to whom.
 
-Each rank's array is cut into equal pieces, but for the last ones when they do not divide it.  In a round
-all messages carry what their senders held when the round began.
+Each rank's array is cut into pieces, equal but for one item.  In a round all messages carry what
+their senders held when the round began.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Ints = Any
 
 @dataclass(frozen=True)
 class Round:
-    """Messages of one round, as arrays of equal length: `first` to `last` (exclusive) are the pieces.
+    """Messages of one round, as arrays of equal length; `first` to `last` (exclusive): pieces.
 
     add  the receiver adds what comes to what it holds; else it takes it
     A rank that sends several messages in a round sends them one after the other, in this order.
@@ -37,8 +37,8 @@ class Round:
 
 def messages(moves: Iterable[tuple[int, int, int, int]], add: bool) -> Round:
     """A Round from (source, destination, first piece, last piece) tuples."""
-    columns = np.array(list(moves), dtype=np.int64).reshape(-1, 4).T
-    return Round(*columns, add)
+    source, destination, first, last = np.array(list(moves), dtype=np.int64).reshape(-1, 4).T
+    return Round(source, destination, first, last, add)
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,9 @@ def cost(
 ) -> Costs:
     """Bytes and virtual time of an algorithm on a network.
 
-    A message leaves when its sender has nothing more to do of earlier rounds, occupies the sender for
-    alpha + n beta, and the receiver for as long from the moment both are there.  Sending and receiving
-    go on at the same time.
+    A message leaves when its sender is done with earlier rounds, occupies the sender for alpha +
+    n beta, and the receiver for as long from the moment both are there.  A rank sends and receives
+    at the same time.
     start  seconds at which each rank begins: a straggler begins late
     """
     if algorithm.ranks != network.ranks:
@@ -146,7 +146,7 @@ def apply(algorithm: Algorithm, arrays: Sequence[Any]) -> list[Any]:
 
 
 def shares(algorithm: Algorithm) -> Iterator[list[list[frozenset[int]]]]:
-    """Whose contributions each rank's pieces hold, [rank][piece], at the start and after each round."""
+    """Whose parts each rank's pieces hold, [rank][piece]: at the start and after each round."""
     held = [[frozenset([rank])] * algorithm.pieces for rank in range(algorithm.ranks)]
     yield [list(row) for row in held]
     for part in algorithm.rounds():
