@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -162,3 +163,13 @@ def test_signs_and_ready_made_products_count_as_compiled() -> None:
     assert got.compiled is not None
     names = [i.name for i in got.compiled.sass if i.name.startswith(("FADD", "FMUL", "FFMA"))]
     assert 4 <= len(names) <= 8
+
+
+@pytest.mark.parametrize(("versions", "said"), [
+    ({}, "takes versions by name"), ([1], "takes versions by name"),
+    ({"naive": 1}, "naive: a version is a launch with its arguments"),
+])  # fmt: skip
+def test_what_is_no_ladder_is_refused(versions: Any, said: str) -> None:
+    """With the form that is one."""
+    with pytest.raises(TypeError, match=said):
+        compare(versions)

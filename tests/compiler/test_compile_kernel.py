@@ -263,3 +263,10 @@ def test_what_stops_the_compiler_inside_is_a_sentence() -> None:
         CompilerError, match=r"times: Numba's compiler stopped with KeyError.*multi"
     ):
         compile_kernel(kernels.times, (F, F))
+
+
+@pytest.mark.parametrize("value", ["text", [1, 2], {1: 2}, {1}, b"x"])
+def test_values_that_no_kernel_takes_are_refused(value: object) -> None:
+    """Numba has types for some of them, and then fails elsewhere."""
+    with pytest.raises(CompilerError, match=f"argument 2 is a {type(value).__name__}, which no"):
+        compile_kernel(kernels.times, (F, value))

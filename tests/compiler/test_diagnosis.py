@@ -42,3 +42,13 @@ def test_the_original_message_is_kept_behind_a_fold() -> None:
     assert "Unknown attribute" in caught.value.original
     assert "<details>" in caught.value._repr_html_()
     assert "\x1b[" not in caught.value.original
+
+
+def test_a_kernel_that_returns_a_value_is_told_where_to_put_it() -> None:
+    """Numba's own words are of a conversion to none."""
+
+    def first(x):  # type: ignore[no-untyped-def]
+        return x[0]
+
+    with pytest.raises(KernelTypeError, match=r"a kernel returns nothing\. Store the result"):
+        compile_kernel(first, (np.ones(4, np.float32),))

@@ -94,3 +94,15 @@ def test_unknown_capabilities_are_listed() -> None:
     """2.0 is long gone."""
     with pytest.raises(ValueError, match=r"7\.0, 7\.5, 8\.0"):
         occupancy((2, 0), 128)
+
+
+@pytest.mark.parametrize(("numbers", "said"), [
+    ({"threads": 0}, "threads is 0; it has to be a whole number from 1 on"),
+    ({"threads": 1025}, "threads is 1,025; a block has at most 1,024"),
+    ({"threads": 32, "registers": 256}, "registers is 256; a thread has at most 255"),
+    ({"threads": 32, "shared_bytes": -1}, "shared_bytes is -1; it has to be a whole number from 0"),
+])  # fmt: skip
+def test_numbers_that_no_kernel_has_are_refused(numbers: dict[str, int], said: str) -> None:
+    """By name, with what there can be."""
+    with pytest.raises(ValueError, match=said):
+        occupancy("A100", **numbers)

@@ -126,3 +126,18 @@ def test_the_timeline_says_when_each_engine_works() -> None:
     assert "4 ms in all" in str(shown) and "compute: kernel0 1 to 2, kernel1 2 to 3" in str(shown)
     assert png(shown._repr_mimebundle_()).startswith(PNG)
     assert png(show_timeline(timeline([]))._repr_mimebundle_()).startswith(PNG)
+
+
+@pytest.mark.parametrize("point", [3, (-1.0, None), (1.0, 0.0), ("x", None), (1.0,)])
+def test_a_point_that_is_none_is_named(point: Any) -> None:
+    """Operations a byte and a rate, or None for it."""
+    with pytest.raises(ValueError, match=r"gemm: a point is \(operations a byte, TFLOP/s\)"):
+        show_roofline("A100", {"gemm": point})
+
+
+def test_what_is_not_compiled_or_not_timed_is_refused() -> None:
+    """Each says what to give instead."""
+    with pytest.raises(TypeError, match="compile it first"):
+        show_sass("kernel")
+    with pytest.raises(TypeError, match="what timeline"):
+        show_timeline([Op("a", "kernel", 0, 1.0)])  # type: ignore[arg-type]

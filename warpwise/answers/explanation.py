@@ -197,7 +197,10 @@ def _counted(report: Report) -> list[tuple[str, str]]:
 
 
 def _box(label: str, rows: list[tuple[str, str]]) -> str:
-    cell = "padding: 1px 10px 1px 0; text-align: left; border: none; background: none;"
+    cell = (
+        "padding: 1px 10px 1px 0; text-align: left; vertical-align: top; border: none;"
+        " background: none;"
+    )
     body = "".join(
         f'<tr style="background: none;"><td style="{cell} white-space: nowrap;">{escape(what)}</td>'
         f'<td style="{cell}">{escape(how)}</td></tr>'

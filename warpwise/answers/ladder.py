@@ -121,6 +121,14 @@ class Ladder:
 
 def compare(versions: Mapping[str, tuple[Any, ...]], device: str | Device | None = None) -> Ladder:
     """Explain each version: name -> (kernel[grid, block], argument, ...), in the order of steps."""
+    form = '{"naive": (naive[blocks, threads], out, x), ...}'
+    if not isinstance(versions, Mapping) or not versions:
+        raise TypeError(f"compare takes versions by name: compare({form}).")
+    for name, version in versions.items():
+        if not isinstance(version, tuple):
+            raise TypeError(
+                f"{name}: a version is a launch with its arguments, in round brackets: {form}."
+            )
     return Ladder(tuple(
         (name, explain(launch, *args, device=device)) for name, (launch, *args) in versions.items()
     ))  # fmt: skip

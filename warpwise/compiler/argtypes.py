@@ -39,6 +39,11 @@ def _type_of(value: Any, position: int) -> Any:
 
     if isinstance(value, types.Type):
         return value
+    if isinstance(value, (list, range, set, dict, str, bytes)):  # Numba has types for some of them
+        instead = " Pass np.array(...) of it." if isinstance(value, (list, range)) else ""
+        raise CompilerError(
+            f"argument {position + 1} is a {type(value).__name__}, which no kernel takes.{instead}"
+        )
     if hasattr(value, "copy_to_host") and hasattr(value, "is_c_contiguous"):  # on the device
         element = typeof(np.empty(1, value.dtype), Purpose.argument).dtype
         c_order, f_order = value.is_c_contiguous(), value.is_f_contiguous()

@@ -53,6 +53,10 @@ _RULES: tuple[tuple[str, Callable[..., str]], ...] = (
         lambda name, kinds: f"{name} cannot be called with {_list(kinds)}.",
     ),
     (
+        r"No conversion from .+? to none for '[^']*return_value",
+        lambda: "a kernel returns nothing. Store the result in an array that is an argument.",
+    ),
+    (
         r"NameError: name '(\w+)' is not defined",
         lambda name: f"{name} is not defined. Check the spelling, or define it above the kernel.",
     ),

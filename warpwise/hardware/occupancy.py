@@ -91,11 +91,17 @@ def occupancy(
     has = limits(cc)
     for name, value in (("threads", threads), ("registers", registers),
                         ("shared_bytes", shared_bytes + dynamic_shared_bytes)):  # fmt: skip
-        if not isinstance(value, int) or value < 0 or (name == "threads" and value == 0):
-            raise ValueError(f"{name} is {value!r}; it has to be a whole number above zero.")
+        least = 1 if name == "threads" else 0
+        if not isinstance(value, int) or value < least:
+            raise ValueError(f"{name} is {value!r}; it has to be a whole number from {least} on.")
+    for name, value, most in (("threads", threads, has.threads_per_block),
+                              ("registers", registers, has.registers_per_thread)):  # fmt: skip
+        if value > most:
+            a = "a block" if name == "threads" else "a thread"
+            raise ValueError(f"{name} is {value:,}; {a} has at most {most:,}.")
     warps = -(-threads // 32)
     allowed = {
-        "warps": has.warps // warps if threads <= has.threads_per_block else 0,
+        "warps": has.warps // warps,
         "registers": _by_registers(has, warps, registers),
         "shared memory": _by_shared(has, shared_bytes, dynamic_shared_bytes, carveout_kb),
         "blocks": has.blocks,
@@ -116,7 +122,7 @@ def _by_registers(has: Limits, warps: int, registers: int) -> int:
         return has.blocks + has.warps  # never binds
     per_warp = _up(registers * 32, has.register_unit)
     whole = per_warp * _up(warps, has.partitions)
-    if whole > has.registers or registers > has.registers_per_thread:
+    if whole > has.registers:
         return 0
     in_partition = (has.registers // has.partitions) // per_warp
     return in_partition * has.partitions // warps

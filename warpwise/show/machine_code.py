@@ -10,9 +10,9 @@ from ..compiler import SourceLine
 from ..compiler.sass import Instruction
 from .palette import QUIET
 
-#: Colour and sign of an instruction's kind; what is not here stays plain.
+#: Colour, legible on a light and a dark page, and sign of an instruction's kind; others stay plain.
 _KINDS = {
-    "load": ("#0072b2", "ld"), "store": ("#d55e00", "st"), "barrier": ("#cc79a7", "bar"),
+    "load": ("#1a84c7", "ld"), "store": ("#d55e00", "st"), "barrier": ("#cc79a7", "bar"),
     "shuffle": ("#009e73", "shfl"), "matrix": ("#009e73", "mma"), "atomic": ("#cc79a7", "atom"),
     "float64": ("#b8860b", "f64"),
 }  # fmt: skip
@@ -58,6 +58,12 @@ class MachineCode:
 def show_sass(compiled: Any) -> MachineCode:
     """The machine code of `compile_kernel(...)` or `compile_triton(...)` by Python line; loads,
     stores, barriers, shuffles, matrix instructions, atomics and float64 stand out."""
+    if not hasattr(compiled, "cubin"):
+        name = getattr(compiled, "__name__", "kernel")
+        raise TypeError(
+            f'compile it first: show_sass(compile_kernel({name}, arguments, "sm_90")), '
+            "with compile_kernel from warpwise.compiler."
+        )
     title = f"{compiled.name} for {compiled.architecture}"
     return MachineCode(title, compiled.lines, compiled.cubin.resources.tool)
 

@@ -23,7 +23,7 @@ class Roofline:
 
     def __init__(self, where: str | Device, points: Points, kind: str, level: str = "DRAM") -> None:
         self.device = device(where)
-        self.points = dict(points)
+        self.points = {name: _point(name, given) for name, given in points.items()}
         self.kind, self.level = kind, level
         self.device.peak(kind)  # refuse an unknown format now
         ridge(self.device, kind, level)  # and an unknown level
@@ -66,6 +66,21 @@ class Roofline:
                         xytext=(0, 10) if above else (9, -14), textcoords="offset points",
                         fontsize=9)  # fmt: skip
         return figure
+
+
+def _point(name: str, given: Any) -> tuple[float, float | None]:
+    """A point as it was given; ValueError with its name for anything else."""
+    try:
+        intensity, rate = given
+        good = intensity >= 0 and (rate is None or rate > 0)
+    except (TypeError, ValueError):
+        good = False
+    if not good:
+        raise ValueError(
+            f"{name}: a point is (operations a byte, TFLOP/s), with None for a rate that nobody "
+            f"measured; this one is {given!r}."
+        )
+    return intensity, rate
 
 
 def roofs(where: Device, kind: str, level: str, places: Sequence[float]) -> tuple[Any, Any]:

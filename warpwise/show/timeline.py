@@ -71,4 +71,6 @@ class TimelinePicture:
 
 def show_timeline(line: Timeline) -> TimelinePicture:
     """The picture of `timeline(...)`: what the host and each engine do when, a colour a stream."""
+    if not isinstance(line, Timeline):
+        raise TypeError("give it what timeline(ops) of warpwise.hardware makes of the operations.")
     return TimelinePicture(line)

@@ -212,7 +212,8 @@ def _refusal(value: Any, reason: str) -> str:
     if isinstance(value, (int, float)):
         return reason
     named = kind if module == "builtins" else f"{module}.{kind}"
-    return f"a {named} cannot be passed to a kernel; kernels take numbers and arrays."
+    article = "an" if named[0] in "aeiou" else "a"
+    return f"{article} {named} cannot be passed to a kernel; kernels take numbers and arrays."
 
 
 def _bind_host_array(name: str, value: Any) -> Argument:
