@@ -555,6 +555,10 @@ ladder
 # %% [markdown]
 r"""
 **Half** the bytes, and half the launches. At best 7.9 microseconds become 3.95.
+In the picture, each version is a line from its lower to its upper end: without any cache, and with a perfect one.
+Fusing moves it to the right, to twice the intensity. Its line is steep, for a tile leaves little to the caches.
+All of them stay below the roof, because our array is so small: the launch takes as long as the work.
+
 The fused kernel has more issue slots and barriers than both others together. They cost nothing, as long as the DRAM stays the lowest roof.
 
 "Costs nothing below the roof" has a limit, and you can work out where it is before you write it: the intensity grows with every round, the ridge stays.
