@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 #: Modules that are not run.  They launch no kernel, or look at what a launch leaves behind.
+FAILS_TOO = "fails on a GPU, too"
 OUT_OF_SCOPE = {
     "cudapy": {
         "compiler internals, no launch": """byteflow compiler copy_propagate ir

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.simt.numba_suite_machine import hide_file_checks, prepare, replace
+from tests.simt.numba_suite_reasons import FAILS_TOO
 
 INTERNAL = "the simulator itself failed"
 
@@ -188,7 +189,7 @@ class _Result(unittest.TestResult):
         self.verdict = outer
 
     def addExpectedFailure(self, test: Any, err: Any) -> None:
-        self._say(test, "skipped", "", "fails on a GPU, too")
+        self._say(test, "skipped", "", FAILS_TOO)
 
     def _fail(self, test: Any, err: Any) -> None:
         kind, value, tb = err

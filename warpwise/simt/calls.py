@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import cmath
 import math
+import re
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -87,6 +88,12 @@ def _refuse(fl: Expressions, node: ast.Call, called: Any, name: str) -> NoReturn
             "Threads of a block wait for each other with cuda.syncthreads()."
             if called.__name__ == "synchronize"
             else "Call it before or after the launch.",
+        )  # fmt: skip
+    if re.match(r"(np|numpy|random)\.(random\.)?\w+$", name) and "random" in name:
+        fl.fail(
+            UnsupportedError, node, f"{name} cannot be called in a kernel",
+            "Random numbers of threads come from cuda.random: create_xoroshiro128p_states before "
+            "the launch, xoroshiro128p_uniform_float32(states, i) in the kernel.",
         )  # fmt: skip
     if callable(called) and hasattr(called, "__code__"):
         fl.fail(

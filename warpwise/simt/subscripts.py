@@ -42,6 +42,10 @@ def lower_subscript(fl: Expressions, node: ast.Subscript) -> Val:
     if isinstance(value.const, iterators.Items):
         fl.fail(UnsupportedError, node, f"{ast.unparse(node.value)} cannot be indexed",
                   "Loop over it.")  # fmt: skip
+    if getattr(value.const, "is_kernel", False):
+        name = ast.unparse(node.value)
+        fl.fail(UnsupportedError, node, "a kernel cannot start another one",
+                f"Call {name}(...) as a function, or launch it from the host.")  # fmt: skip
     if value.static:
         fl.fail(
             UnsupportedError, node,
