@@ -87,15 +87,23 @@ def test_a_forked_copy_does_not_answer_for_its_rank():
     assert seen(forks, 2).values == ["rank", "rank"]
 
 
-def test_an_interrupt_ends_the_ranks():
-    """KeyboardInterrupt arrives in the caller; no rank is left and the next call works."""
+def test_an_interrupt_ends_the_ranks(capsys):
+    """KeyboardInterrupt arrives in the caller, with where the ranks were; nothing is left."""
     seen(reduce_once, 1)
     before = left()
-    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+
+    def sleep():
+        print("begin")
+        time.sleep(100)
+
+    timer = threading.Timer(1.0, signal.raise_signal, [signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        run_ranks(lambda: time.sleep(100), 2, timeout=60, echo=False)
+        run_ranks(sleep, 2, timeout=60)
     timer.join()
+    text = capsys.readouterr().out
+    assert text.startswith("[all 2 ranks] begin\nInterrupted.\nNo rank waits for another")
+    assert "`time.sleep(100)`" in text
     assert left() == before
     assert len(seen(reduce_once, 2).values) == 2
 

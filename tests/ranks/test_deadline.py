@@ -7,6 +7,7 @@ import signal
 import time
 
 import pytest
+import torch
 import torch.distributed as dist
 
 from warpwise.ranks import Hang, run_ranks
@@ -26,8 +27,47 @@ def test_a_hang_shows_where_each_rank_waits():
         run_ranks(early_return, 3, echo=False, timeout=1.0)
     outcome = caught.value.outcome
     assert outcome.status == ["stuck", "ok", "stuck"] and outcome[1] == "done"
-    assert str(caught.value).startswith("ranks 0, 2 had not ended after 1 s.")
+    assert str(caught.value).startswith("ranks 0, 2 would wait for ever.\nRank 1 returned without")
     assert "dist.barrier()" in str(caught.value)
+
+
+def test_a_deadlock_is_told_before_the_deadline():
+    """When all ranks wait and none can go on, nobody has to wait for the timeout."""
+
+    def everyone_sends():
+        peer = 1 - dist.get_rank()
+        dist.send(torch.zeros(1), peer)
+        dist.recv(torch.zeros(1), peer)
+
+    outcome = seen(everyone_sends, 2, timeout=600)
+    assert outcome.status == ["stuck", "stuck"]
+    assert outcome.diagnosis.kind == "cycle"
+    assert outcome.seconds < 100
+
+
+def test_a_straggler_is_no_deadlock():
+    """At the deadline, ranks that wait for one that works were only not done."""
+
+    def straggler():
+        if dist.get_rank() == 0:
+            time.sleep(100)
+        dist.barrier()
+
+    with pytest.raises(Hang, match=r"all 2 ranks had not ended after 1 s\.\nRank 0 is still at"):
+        run_ranks(straggler, 2, echo=False, timeout=1.0)
+
+
+@pytest.mark.slow
+def test_a_slow_rank_is_waited_for():
+    """Ranks that wait for one that works are not given up."""
+
+    def straggler():
+        if dist.get_rank() == 0:
+            time.sleep(5)
+        dist.barrier()
+        return "all there"
+
+    assert seen(straggler, 2, timeout=60).values == ["all there"] * 2
 
 
 def test_endless_python_is_shown():
@@ -40,6 +80,8 @@ def test_endless_python_is_shown():
     outcome = seen(forever, 2)
     assert outcome.status == ["stuck", "stuck"]
     assert re.search(r"line \d+, in forever:  time.sleep\(0.01\)", outcome.said(0))
+    with pytest.raises(Hang, match=r"all 2 ranks had not ended after 0.5 s\."):
+        run_ranks(forever, 2, echo=False, timeout=0.5)
 
 
 def test_a_rank_that_holds_the_lock_of_the_interpreter_is_shown():

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import outcome, output, pickling, torchrun, worker
 from .outcome import Outcome
-from .world import MOST, World
+from .world import MOST, World, without_interrupts
 
 
 def run_ranks(
@@ -48,18 +48,35 @@ def run_ranks(
     payload = pickling.dumps_call(fn, args, kwargs or {})
     with World(payload, size, backend, live=echo == "live") as world:
         try:
-            in_time = world.watch(timeout)
-            found = world.outcome(in_time)
-        finally:
-            if echo is True:
-                text = output.by_rank([end.text.text() for end in world.ranks])
-                if text:
-                    print(text)
+            found = world.outcome(world.watch(timeout))
+        except KeyboardInterrupt:
+            with without_interrupts():
+                show_interrupted(world, echo)
+            raise
+    if echo is True:
+        show_output(found)
     if raises and not found.ok:
         if "stuck" in found.status:
             raise outcome.hung(found, timeout) from None
         raise outcome.failed(found) from None
     return found
+
+
+def show_output(found: Outcome) -> None:
+    """Print what ranks printed, rank by rank."""
+    text = output.by_rank(found.output)
+    if text:
+        print(text)
+
+
+def show_interrupted(world: World, echo: bool | str) -> None:
+    """Print what there is when a person gives up waiting: most often the ranks hang."""
+    world.look_at_all()
+    found = world.outcome(in_time=False)
+    if echo is True:
+        show_output(found)
+    if echo and found.diagnosis:
+        print(f"Interrupted.\n{found.diagnosis}")
 
 
 def check_call(fn: Any, timeout: Any, echo: Any) -> None:

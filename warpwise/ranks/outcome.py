@@ -15,6 +15,9 @@ from .diagnosis import Diagnosis
 from .ledger import Ledger
 from .referee import diagnose
 
+# Diagnoses of ranks that would wait for ever, whatever time they get.
+FOREVER = frozenset({"order", "groups", "cycle", "missing", "iterations", "peer", "tag"})
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -210,7 +213,10 @@ class RankError(Exception):
 
 
 class Hang(RankError):
-    """Ranks had not ended at the deadline; `outcome.diagnosis` says who waits for whom."""
+    """Ranks wait for ever, or had not ended at the deadline.
+
+    `outcome.diagnosis` says who waits for whom.
+    """
 
 
 def failed(outcome: Outcome) -> RankError:
@@ -237,7 +243,11 @@ def hung(outcome: Outcome, timeout: float) -> Hang:
     """The error of a world that had not ended at the deadline."""
     stuck = [rank for rank, status in enumerate(outcome.status) if status == "stuck"]
     who = output.ranks_text(stuck, outcome.size)
-    lines = [f"{who} had not ended after {timeout:g} s."]
+    waiting = all((outcome.snapshots[rank] or {}).get("state") == "inside" for rank in stuck)
+    if waiting and outcome.diagnosis.kind in FOREVER:  # known, often long before the deadline
+        lines = [f"{who} would wait for ever."]
+    else:
+        lines = [f"{who} had not ended after {timeout:g} s."]
     if outcome.diagnosis:
         lines.append(str(outcome.diagnosis))
     else:

@@ -23,11 +23,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import blackbox, crash, output, pickling, sites, wire, zygote
-from .outcome import Failure, Outcome, died, unpickled
+from .outcome import FOREVER, Failure, Outcome, died, unpickled
 
 MOST = 128  # ranks: each needs two open files here
 GRACE = 1.0  # seconds that the others get after a first failure to end or to show where they wait
-LOOK = 0.1  # seconds between two looks at ranks that may wait for ever
+LOOK = 0.1  # seconds between two looks at the others after a failure
+PATIENCE = 1.5  # and between two looks at ranks that all may wait for ever
 ANSWER = 0.4  # seconds to answer a question; after that a signal asks
 CLOSE = 10.0  # seconds for the kernel to end processes that were killed
 # What gloo and nccl say when the other end of a connection is gone.
@@ -219,7 +220,7 @@ class World:
 
     def watch(self, timeout: float) -> bool:
         """Until all have ended, a failure has settled, or the time is over; whether in time."""
-        limit, failed, look = self.start + timeout, False, 0.0
+        limit, failed, look = self.start + timeout, False, self.start + PATIENCE
         seen: list[Any] = []
         while not all(end.ended for end in self.ranks):
             now = time.monotonic()
@@ -227,17 +228,22 @@ class World:
                 self.look_at_all()
                 return failed
             if not failed and any(end.failed for end in self.ranks):
-                failed, limit = True, min(limit, now + GRACE)
-            if failed and now >= look:
+                failed, limit, look, seen = True, min(limit, now + GRACE), now, []
+            if now >= look:
                 last, seen = seen, [self.waiting(end) for end in self.ranks if not end.ended]
-                if last == seen and all(seen):
-                    return True
-                look = now + LOOK
+                if last == seen and all(seen) and (failed or self.hopeless()):
+                    return failed
+                look = now + (LOOK if failed else PATIENCE)
                 for end in self.ranks:
                     if not end.ended and not end.asked:
                         end.ask()
-            self.attend(min(limit, look or limit, now + 1.0) - now)
+            self.attend(min(limit, look, now + 1.0) - now)
         return True
+
+    def hopeless(self) -> bool:
+        """Whether ranks that all wait can never go on; `False` where data may still be moving."""
+        self.look_at_all()
+        return self.outcome(in_time=False).diagnosis.kind in FOREVER
 
     def waiting(self, end: RankEnd) -> Any:
         """Which operation a rank waits in, as far as it has said; None when in none."""
