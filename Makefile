@@ -53,6 +53,7 @@ check: env  ## lint, types, fast tests, notebooks in sync: under two minutes
 
 bench: env  ## measure the simulator, with Numba's beside it: BENCH_ARGS="--json FILE" for data
 	@$(RUN) -m tests.benchmarks $(BENCH_ARGS)
+	@$(RUN) -m tests.benchmarks.ranks
 
 build: env  ## build notebooks from their text sources
 	@$(RUN) -m warpwise.authoring --execute

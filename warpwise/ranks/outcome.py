@@ -60,6 +60,7 @@ class Outcome:
     errors: list[Failure | None]
     seconds: float  # from the first fork to the last answer, by this machine's clock
     snapshots: dict[int, dict[str, Any] | None] = field(default_factory=dict, repr=False)
+    rank: int | None = None  # of this process, under torchrun; a notebook is no rank
 
     @cached_property
     def diagnosis(self) -> Diagnosis:

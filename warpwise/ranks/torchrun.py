@@ -57,4 +57,5 @@ def run_here(
     seconds = time.monotonic() - start
     values: list[Any] = [None] * world
     dist.all_gather_object(values, value)
-    return Outcome(values, ["ok"] * world, [""] * world, [None] * world, seconds)
+    rank = dist.get_rank()
+    return Outcome(values, ["ok"] * world, [""] * world, [None] * world, seconds, rank=rank)
