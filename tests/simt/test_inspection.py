@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import io
+import pickle
 import re
 from typing import Any
 
@@ -224,6 +226,33 @@ def test_the_signature_that_fits_best_is_numbas_choice() -> None:
     )
     with pytest.raises(LaunchError, match="add: these arguments fit two of its signatures equally"):
         unclear[1, 1](out, 1.0, 2.0)
+
+
+def test_kernels_go_through_pickle() -> None:
+    """A kernel made inside a function, its device function, a launch; compiled forms stay here."""
+
+    @cuda.jit(device=True)
+    def doubled(a: Any) -> Any:
+        return a * 2
+
+    @cuda.jit
+    def inner(out: Any, x: Any) -> None:
+        i = cuda.grid(1)
+        out[i] = doubled(x[i])
+
+    x = np.arange(4.0)
+    for kernel in (inner, pickle.loads(pickle.dumps(inner))):
+        launch = pickle.loads(pickle.dumps(kernel[2, 2]))
+        assert (launch.griddim, launch.blockdim) == ((2, 1, 1), (2, 1, 1))
+        out = np.zeros(4)
+        launch(out, x)
+        assert out.tolist() == [0, 2, 4, 6]
+    assert pickle.loads(pickle.dumps(tiled)).explicit == tiled.explicit
+    assert copy.deepcopy(inner) is inner
+    launch = inner[2, 2]
+    launch.pre_launch_callbacks.append(print)
+    with pytest.raises(pickle.PicklingError, match="Cannot pickle configured launches with pre-l"):
+        pickle.dumps(launch)
 
 
 def test_kernels_can_be_sent_to_another_process() -> None:

@@ -10,11 +10,12 @@ from . import native
 from .errors import LaunchError, SourceError
 from .frozen import FrozenScope
 from .names import parameters_of
+from .pickling import Picklable
 from .source import Scope, Source
 from .typing import Type
 
 
-class DeviceFunction:
+class DeviceFunction(Picklable):
     """A function under `@cuda.jit(device=True)`: called by kernels, never launched."""
 
     def __init__(

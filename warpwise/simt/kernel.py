@@ -23,6 +23,7 @@ from .launched import Launch
 from .names import parameters_of
 from .native import types_of
 from .options import check_bounds
+from .pickling import Picklable
 from .program import Note, Program, Val
 from .source import Scope, Source, TextScope, functions_in
 from .statements import Function
@@ -35,7 +36,7 @@ ORDERS = ("lockstep", "warp-serial")
 _LOWERING = threading.RLock()
 
 
-class Kernel(Inspectable):
+class Kernel(Picklable, Inspectable):
     """A function under `@cuda.jit`: `kernel[blocks, threads](*args)`."""
 
     is_kernel = True

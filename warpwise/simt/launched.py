@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,25 @@ class Launch:
         self.sharedmem = shared_bytes(sharedmem)
         #: Functions of (kernel, launch) that are called before each launch.
         self.pre_launch_callbacks: list[Callable[[Kernel, Launch], Any]] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes into a pickle."""
+        if self.pre_launch_callbacks:
+            raise pickle.PicklingError(
+                "Cannot pickle configured launches with pre-launch callbacks. Pickle the kernel, "
+                "and configure it again."
+            )
+        return self.__dict__
+
+    @property
+    def griddim(self) -> tuple[int, int, int]:
+        """The blocks of the launch, under Numba's name."""
+        return self.grid
+
+    @property
+    def blockdim(self) -> tuple[int, int, int]:
+        """The threads of a block, under Numba's name."""
+        return self.block
 
     def __call__(self, *args: Any, **named: Any) -> None:
         if named:
