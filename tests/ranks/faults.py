@@ -83,7 +83,9 @@ def two_groups_in_opposite_order(right: bool) -> None:
         dist.all_reduce(x, group=group)
 
 
-@fault(3, "groups", "circle, 0 -> 1 -> 2 -> 0", "group [0, 1]", "group [1, 2]", "group [0, 2]")
+@fault(
+    3, "groups", "circle, 0 -> 1 -> 2 -> 0", "group 1 [0, 1]", "group 2 [1, 2]", "group 3 [0, 2]"
+)
 def three_groups_in_a_ring(right: bool) -> None:
     groups = {pair: dist.new_group(list(pair)) for pair in ((0, 1), (1, 2), (0, 2))}
     order = {0: ((0, 1), (0, 2)), 1: ((1, 2), (0, 1)), 2: ((0, 2), (1, 2))}
@@ -300,7 +302,7 @@ def nobody_communicates(right: bool) -> None:
         time.sleep(60)
 
 
-@fault(3, "iterations", "rank 1 made 2 passes of all_reduce", "and returned", "is in pass 3",
+@fault(3, "iterations", "rank 1 made 2 calls to all_reduce", "and returned", "is in call 3",
        "number of iterations differs", "drop_last")  # fmt: skip
 def uneven_iterations(right: bool) -> None:
     x = torch.ones(1)
@@ -308,7 +310,7 @@ def uneven_iterations(right: bool) -> None:
         dist.all_reduce(x)
 
 
-@fault(3, "iterations", "rank 2 made 2 passes of all_reduce", "went on to barrier", "in pass 3")
+@fault(3, "iterations", "rank 2 made 2 calls to all_reduce", "went on to barrier", "in call 3")
 def uneven_iterations_then_barrier(right: bool) -> None:
     x = torch.ones(1)
     for _ in range(2 if me() == 2 and not right else 4):
@@ -316,7 +318,7 @@ def uneven_iterations_then_barrier(right: bool) -> None:
     dist.barrier()
 
 
-@fault(2, "iterations", "rank 1 made 2 passes of all_reduce", "but rank 0 made 3")
+@fault(2, "iterations", "rank 1 made 2 calls to all_reduce", "but rank 0 made 3")
 def uneven_iterations_then_same_collective(right: bool) -> None:
     """The leaver's next all_reduce meets the loop's: nothing hangs until the very end."""
     x, loss = torch.ones(1), torch.ones(1)

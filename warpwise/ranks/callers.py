@@ -10,9 +10,9 @@ import sys
 import threading
 from types import CodeType, FrameType
 
-from . import sites
+from . import sites, worker
 
-LEARNER, TORCH, OTHER = 1, 2, 3
+LEARNER, TORCH, OTHER, OUTERMOST = 1, 2, 3, 4
 TRAIL = 4  # frames that tell two calls of one helper apart, the innermost among them
 # Decorators and hooks of torch: they stand between the learner and the function that matters.
 _WRAPPERS = frozenset(
@@ -26,13 +26,15 @@ _owners: dict[int, tuple[CodeType, int]] = {}
 
 
 def owner(code: CodeType) -> int:
-    """LEARNER, TORCH or OTHER: whose code this is."""
+    """LEARNER, TORCH, OTHER or OUTERMOST: whose code this is."""
     known = _owners.get(id(code))
     if known is None:
         file = code.co_filename
         whose = LEARNER if sites.is_learners(file) else OTHER
         if whose is OTHER and "/torch/" in file:
             whose = TORCH
+        elif file == worker.__file__:
+            whose = OUTERMOST  # what started the rank is of no interest
         known = _owners[id(code)] = (code, whose)
     return known[1]
 
@@ -67,5 +69,7 @@ def _walk(frame: FrameType | None) -> tuple[str, list[Place]]:
                 break
         elif whose is TORCH and not places:
             via = _title(code) or via
+        elif whose is OUTERMOST:
+            break
         frame = frame.f_back
     return via, places

@@ -82,6 +82,9 @@ def _compare(group: str, number: int, sides: Mapping[int, Operation], size: int)
         if len({repr(value(operation)) for operation in sides.values()}) > 1:
             if kind == "shape" and _uneven_gather(sides, size):
                 continue
+            if len({o.called for o in sides.values()}) > 1:
+                # One kind of collective, but of two calls: DDP's own broadcast and the learner's.
+                kind, words = "order", _RULES[0][2]
             return Mismatch(kind, group, number, tuple((r, o, words(o)) for r, o in sides.items()))
     return _splits(group, number, sides)
 

@@ -19,6 +19,7 @@ from typing import Any
 
 Site = list[Any]
 
+WORLD = "0"  # the name that torch gives the default group
 POINT_TO_POINT = frozenset({"send", "recv"})
 REDUCING = frozenset({"all_reduce", "reduce", "reduce_scatter"})
 ROOTED = frozenset({"broadcast", "reduce", "gather", "scatter"})

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,7 +27,8 @@ from .history import expand
 
 LOG_LIMIT = 200_000
 TAIL = 32
-_KEYS = ("CPU", "CUDA")
+_KEY = "TESTING_ONLY_GenericMode"
+_KEY_NUMBER = torch._C._dispatch_key_parse(_KEY)
 
 
 class Recorder:
@@ -52,11 +52,11 @@ class Recorder:
         self.groups: dict[str, list[int]] = {}
         self._index: dict[Any, int] = {}
         self._kept: list[Any] = []  # code objects whose identity stands in a key
-        self._pending: dict[int, tuple[Any, int]] = {}
+        self._pending: dict[int, tuple[Any, int, bool]] = {}  # the last: on a GPU
         self._current: int | None = None
+        self._on_gpu = False  # the operation issued last
         self._failed: set[int] = set()
         self._sources: dict[int, int] = {}
-        self._library: Any = None
         self._undo: list[Callable[[], None]] = []
         self._box = BlackBox(path, rank) if path else None
 
@@ -64,13 +64,20 @@ class Recorder:
 
     def install(self) -> None:
         """Start recording.  Call after the process group exists."""
-        self._library = torch.library.Library("c10d", "IMPL")
-        with warnings.catch_warnings():
-            # torch warns that a kernel is replaced: that is the purpose.
-            warnings.simplefilter("ignore")
-            for key in _KEYS:
-                for operator, call in CALLS.items():
-                    self._replace(operator, key, call)
+        # A dispatch key that nothing else uses, above all others: it is passed through by every
+        # operator but these.  Taking the place of the backend's own kernel would be simpler, but
+        # the kernel could then only be called with the GIL held, and a thread of gloo may need it.
+        everything = torch.library.Library("_", "IMPL")
+        everything.fallback(torch.library.fallthrough_kernel, _KEY)
+        operators = torch.library.Library("c10d", "IMPL")
+        for operator, call in CALLS.items():
+            self._intercept(operators, operator, call)
+        torch._C._dispatch_tls_set_dispatch_key_included(_KEY_NUMBER, True)
+        self._undo.append(everything._destroy)
+        self._undo.append(operators._destroy)
+        self._undo.append(
+            lambda: torch._C._dispatch_tls_set_dispatch_key_included(_KEY_NUMBER, False)
+        )
         self._patch(c10d.Work, "wait", self._waiting)
         # Blocks inside the operator and would hold the GIL there: wrapped one step earlier.
         self._patch(c10d.ProcessGroup, "monitored_barrier", self._monitored)
@@ -79,21 +86,19 @@ class Recorder:
 
     def remove(self) -> None:
         """Stop recording."""
-        if self._library is not None:
-            self._library._destroy()
-            self._library = None
         while self._undo:
             self._undo.pop()()
 
-    def _replace(self, operator: str, key: str, call: Call) -> None:
-        previous = torch.library.get_kernel(f"c10d::{operator}", key)  # type: ignore[arg-type]
-        invoke = previous.call_boxed
+    def _intercept(self, library: Any, operator: str, call: Call) -> None:
+        invoke = getattr(torch.ops.c10d, operator).default
         unbox = c10d.Work.unbox
+        guard, keys = torch._C._ExcludeDispatchKeyGuard, torch._C.DispatchKeySet(_KEY_NUMBER)
 
-        def kernel(keys: Any, *args: Any) -> Any:
+        def kernel(*args: Any) -> Any:
             issue = self._issue(call, args)
             try:
-                result = invoke(keys, *args)
+                with guard(keys):
+                    result = invoke(*args)
             except BaseException:
                 self._failed.add(issue)
                 self._current = None
@@ -101,10 +106,10 @@ class Recorder:
             boxed = result[-1] if type(result) is tuple else result
             if boxed is not None:
                 work = unbox(boxed)
-                self._pending[id(work)] = (work, issue)
+                self._pending[id(work)] = (work, issue, self._on_gpu)
             return result
 
-        self._library.impl(operator, kernel, key, with_keyset=True, allow_override=True)
+        library.impl(operator, kernel, _KEY)
 
     def _patch(self, holder: Any, name: str, wrap: Callable[[Any], Any]) -> None:
         original = getattr(holder, name)
@@ -134,6 +139,7 @@ class Recorder:
         others = shapes if received is sent else tuple([t.shape for t in received])
         some = sent or received
         dtype = some[0].dtype if some else None
+        self._on_gpu = bool(some) and some[0].is_cuda
         where = [id(code) ^ line for code, line in places]
         key = (call.name, name, via, *where, shapes, others, dtype, asynchronous, *extra)
         signature = self._index.get(key)
@@ -178,7 +184,7 @@ class Recorder:
 
     def release(self) -> None:
         """Let go of the Work of operations that are over, and with it of their tensors."""
-        for handle, (work, _) in list(self._pending.items()):
+        for handle, (work, *_) in list(self._pending.items()):
             if work.is_completed():
                 self._pending.pop(handle, None)
 
@@ -209,8 +215,9 @@ class Recorder:
                 raise
             finally:
                 self._current = None
-                # NCCL's wait returns before the operation is over.
-                if issue in self._failed or work.is_completed():
+                # NCCL's wait returns before the operation is over; some of gloo's operations never
+                # say that they are.
+                if not known[2] or issue in self._failed or work.is_completed():
                     self._pending.pop(id(work), None)
             return result
 
@@ -269,7 +276,7 @@ class Recorder:
         """Where this rank stands, as plain data; see operations.py for an operation's fields."""
         main = threading.main_thread().ident or 0
         frame = sys._current_frames().get(main)
-        busy = {issue for work, issue in list(self._pending.values()) if not work.is_completed()}
+        busy = {issue for work, issue, _ in list(self._pending.values()) if not work.is_completed()}
         current = self._current
         if current is None and busy and frame is not None and owner(frame.f_code) is TORCH:
             current = min(busy)  # waits inside C++, as at the end of DDP's backward

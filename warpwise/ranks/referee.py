@@ -119,7 +119,7 @@ def _disagreement(evidence: Evidence, mismatch: Mismatch) -> Diagnosis:
         sentence = (
             f"{words.capital(what)}, {nth}, differs: {' but '.join(parts)}: {_MENDS[mismatch.kind]}"
         )
-        if mismatch.done:
+        if mismatch.done and evidence.ended:
             sentence += "; the run ended, but its values are wrong or uncertain"
     warning = evidence.ended or mismatch.kind == "reduction"
     return Diagnosis(mismatch.kind, sentence + ".", involved, warning=warning)
@@ -158,14 +158,14 @@ def _uneven(
     ]
     went = "returned" if next_call is None else f"went on to {words.at(next_call)}"
     now = evidence.views[rank].current
-    further = f"is in pass {mine} and waits"
+    further = f"is in call {mine} and waits"
     if now is not None and now.index != operation.index:
         further = f"made {mine}, and now waits in {words.at(now)}"
     sentence = (
-        f"{words.capital(words.ranks(left))} made {theirs} {'pass' if theirs == 1 else 'passes'} "
-        f"of {words.at(operation)} and {went}, but rank {rank} {further}: the "
+        f"{words.capital(words.ranks(left))} made {theirs} {'call' if theirs == 1 else 'calls'} "
+        f"to {words.at(operation)} and {went}, but rank {rank} {further}: the "
         f"number of iterations differs, so give every rank the same number (drop_last, a "
-        f"DistributedSampler, an all_reduce of the count), or use the Join context"
+        f"DistributedSampler, the same keys), or use the Join context"
     )
     return Diagnosis("iterations", sentence + ".", tuple(sorted({*left, rank})))
 

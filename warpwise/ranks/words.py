@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from . import sites
 from .evidence import line_of
-from .operations import Operation, Site
+from .operations import WORLD, Operation, Site
 
 
 def ranks(numbers: Iterable[int]) -> str:
@@ -59,9 +59,11 @@ def at(operation: Operation) -> str:
 
 
 def group(operation: Operation, size: int) -> str:
-    """ "all ranks" or "group [0, 2]"."""
-    members = operation.group
-    return "all ranks" if len(members) == size else f"group {list(members)}"
+    """ "all ranks" for the world, "group 3 [0, 2]" with torch's name for any other."""
+    if operation.group_id == WORLD and len(operation.group) == size:
+        return "all ranks"
+    name = f"{operation.group_id} " if operation.group_id.isdecimal() else ""
+    return f"group {name}{list(operation.group)}"
 
 
 def ordinal(number: int) -> str:
