@@ -7,7 +7,7 @@ from typing import Any
 from warpwise.observe import Finding, sanitize
 from warpwise.simt import Kernel
 
-HEADER = "from numba import float32, float64, int32, int64\n@cuda.jit\n\n"
+HEADER = "from numba import complex64, float32, float64, int32, int64\n@cuda.jit\n\n"
 
 
 def kernel(text: str) -> Kernel:
