@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from .launches import findings
+from .programs import PROGRAMS
 from .race_suite import CASES, Case
 
 
@@ -36,8 +37,8 @@ def summary(found: Any) -> set[str]:
     return said
 
 
-RIGHT = [(case, x) for case in CASES for x in case.right]
-WRONG = [(case, x) for case in CASES for x in case.wrong]
+RIGHT = [(case, x) for case in (*CASES, *PROGRAMS) for x in case.right]
+WRONG = [(case, x) for case in (*CASES, *PROGRAMS) for x in case.wrong]
 
 
 def names(pairs: list[tuple[Case, str]]) -> list[str]:
@@ -45,9 +46,9 @@ def names(pairs: list[tuple[Case, str]]) -> list[str]:
 
 
 def test_the_suite_has_kernels_of_both_kinds() -> None:
-    """At least forty of each."""
-    assert len(RIGHT) >= 40
-    assert len(WRONG) >= 40
+    """At least a hundred of each."""
+    assert len(RIGHT) >= 100
+    assert len(WRONG) >= 100
 
 
 @pytest.mark.parametrize(("case", "x"), RIGHT, ids=names(RIGHT))
