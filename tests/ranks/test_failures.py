@@ -132,7 +132,9 @@ def test_a_value_that_cannot_be_pickled_is_refused():
 
     with pytest.raises(RankError) as caught:
         run(generator, 1)
-    assert "TypeError: it returned a generator, which cannot be pickled" in str(caught.value)
+    assert "TypeError: the function returned a generator, which cannot be pickled" in str(
+        caught.value
+    )
     assert "Return numbers, tensors, lists or dicts." in str(caught.value)
 
 
@@ -181,6 +183,50 @@ def test_causes_are_in_the_traceback():
     assert "direct cause" in outcome.first.text
     with pytest.raises(RankError, match="\n  after KeyError: 'layer'"):
         run(work, 1)
+
+
+def test_all_ranks_that_fail_alike_are_told_once():
+    """One headline for the same mistake on every rank, with a hint where PyTorch has none."""
+    with pytest.raises(RankError) as caught:
+        run(lambda: dist.init_process_group("gloo"), 3)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith("all 3 ranks failed: ValueError: trying to initialize")
+    assert lines[2] == ("  run_ranks has formed the process group: leave init_process_group out.")
+
+
+def test_long_and_broken_messages_are_cut():
+    """A recursion, a message of 10 MB and one that cannot be made are told in a few lines."""
+
+    def recursion():
+        return recursion() + 1
+
+    class Mute(Exception):
+        def __str__(self):
+            raise ValueError
+
+    def mute():
+        raise Mute
+
+    def endless():
+        raise ValueError("x" * 10_000_000)
+
+    assert len(str(seen(recursion, 1).first.lines)) < 2000
+    assert str(seen(mute, 1).first).endswith("Mute: (its message cannot be shown: ValueError)")
+    assert str(seen(endless, 1).first).endswith("xxx ... (10,000,000 characters)")
+
+
+def test_groups_may_be_destroyed_and_data_loaders_run():
+    """What scripts for torchrun do at their end, and processes that belong to a rank."""
+
+    def script():
+        numbers = torch.utils.data.TensorDataset(torch.arange(8))
+        loader = torch.utils.data.DataLoader(numbers, batch_size=2, num_workers=1)
+        total = sum(batch.sum().item() for [batch] in loader)
+        dist.destroy_process_group()
+        return total
+
+    assert seen(script, 2).values == [28, 28]
 
 
 def test_a_failure_does_not_wait_for_the_deadline():

@@ -121,6 +121,12 @@ def test_a_wrong_number_of_ranks_is_refused(size, kind, message):
     assert str(caught.value) == message
 
 
+@pytest.mark.slow
+def test_sixty_four_ranks_run():
+    """A world of 64 processes."""
+    assert run(add_ranks, 64, 1, timeout=120).values == [64 * 65 // 2] * 64
+
+
 def test_numbers_of_numpy_count():
     """An integer of NumPy is a number of ranks."""
     assert run(add_ranks, np.int64(2), 0).values == [1, 1]

@@ -18,6 +18,17 @@ from .referee import diagnose
 # Diagnoses of ranks that would wait for ever, whatever time they get.
 FOREVER = frozenset({"order", "groups", "cycle", "missing", "iterations", "peer", "tag"})
 
+# What to do about messages of PyTorch's that do not say so.
+HINTS = {
+    "initialize the default process group twice": "run_ranks has formed the process group: leave "
+    "init_process_group out.",
+    "Default process group has not been initialized": "the function destroyed the process group, "
+    "or a process that it started has none.",
+    "Torch not compiled with CUDA enabled": "this PyTorch has no GPU support: make tensors on the "
+    "CPU, or on `dist.get_rank()`'s GPU where torch.cuda.is_available().",
+    "Cannot use ReduceOp.PREMUL_SUM with Gloo": "multiply before a sum: gloo has no PREMUL_SUM.",
+}
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -224,11 +235,17 @@ def failed(outcome: Outcome) -> RankError:
     """The error of a world in which a rank failed."""
     first = outcome.first
     assert first is not None
-    lines = [f"rank {first.rank} of {outcome.size} failed: {first}"]
+    alike = [f for f in outcome.errors if f and (str(f), f.lines) == (str(first), first.lines)]
+    everyone = len(alike) == outcome.size > 1
+    who = f"all {outcome.size} ranks" if everyone else f"rank {first.rank} of {outcome.size}"
+    lines = [f"{who} failed: {first}"]
     lines += [f"  {sites.describe(line)}" for line in reversed(first.lines)]
     lines += [f"  after {cause}" for cause in first.causes]
-    if first.name and not first.lines:  # it failed outside the learner's code: all there is
+    lines += [f"  {hint}" for text, hint in HINTS.items() if text in first.message]
+    if first.text and not first.lines:  # it failed outside the learner's code: all there is
         lines.append(indented(first.text))
+    if everyone:
+        return RankError("\n".join(lines), outcome)
     peers = []
     for who, status, what in outcome.rows():
         if who != f"rank {first.rank}" and status != "ok":

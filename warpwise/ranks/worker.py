@@ -25,6 +25,8 @@ from . import pickling, sites, wire
 # The parent ends a world at its own deadline; a limit of the process group would end ranks one by
 # one and hide who waits for whom.
 NO_LIMIT = timedelta(days=7)
+LONGEST = 10_000  # characters of a message or a traceback that are sent
+DEEPEST = 8  # innermost lines of the learner's that are sent: a recursion has thousands
 LOOPBACK = "lo0" if sys.platform == "darwin" else "lo"
 
 running: list[Rank] = []  # the rank that this process is; empty everywhere else
@@ -121,7 +123,7 @@ class Rank:
         except BaseException as error:
             name = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
             problem = TypeError(
-                f"it returned a {name}, which cannot be pickled ({error}). "
+                f"the function returned a {name}, which cannot be pickled ({error}). "
                 f"Return numbers, tensors, lists or dicts."
             )
             self.fail(problem)
@@ -149,10 +151,10 @@ class Rank:
             "error",
             block,
             name=type(error).__qualname__,
-            message=str(error),
-            lines=lines,
+            message=said(error),
+            lines=lines[-DEEPEST:],
             causes=causes(error),
-            text="".join(described.format()),
+            text="".join(described.format())[-LONGEST:],
             snapshot=self.snapshot(),
         )
 
@@ -165,6 +167,15 @@ class Rank:
             os._exit(error is not None)
 
 
+def said(error: BaseException) -> str:
+    """The message of an exception, of bounded length; its class may be the learner's."""
+    try:
+        text = str(error)
+    except Exception as problem:
+        return f"(its message cannot be shown: {type(problem).__name__})"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... ({len(text):,} characters)"
+
+
 def causes(error: BaseException) -> list[str]:
     """The exceptions that led to this one, latest first."""
     found: list[str] = []
@@ -172,7 +183,7 @@ def causes(error: BaseException) -> list[str]:
         cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
         if cause is None:
             break
-        found.append(f"{type(cause).__qualname__}: {cause}")
+        found.append(f"{type(cause).__qualname__}: {said(cause)}")
         error = cause
     return found
 

@@ -196,6 +196,8 @@ class World:
     def show(self, end: RankEnd, data: bytes = b"\n") -> None:
         """Print the lines that are whole."""
         *lines, end.unshown = (end.unshown + data).split(b"\n")
+        if len(end.unshown) > output.HEAD:  # a line without an end
+            lines, end.unshown = [*lines, end.unshown], b""
         for line in output.lines_of(b"\n".join(lines).decode(errors="replace")):
             print(f"[rank {end.rank}] {line}", flush=True)
 
