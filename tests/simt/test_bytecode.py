@@ -10,6 +10,8 @@ import pytest
 from numba import cuda as numba_cuda
 from numba import float32, int32
 
+from tests.simt import test_reported_kernels as reported
+from tests.simt.reported_kernels import CASES
 from warpwise.simt import SourceError, api
 from warpwise.simt.decorator import jit
 
@@ -77,6 +79,15 @@ BODIES = {
     if i + 1 < row.shape[0]:
         row[i - i] = -3 if 1 < i < n else ~i
 """,
+    "signs": """
+    i = cuda.grid(1)
+    out[i] = (-2) ** (i % 4) + (-1.5) ** 3 - -i + (i - -3) * -2 + x[i] + 2 ** -(i % 3)
+""",
+    "methods": """
+    i = cuda.grid(1)
+    z = x[i] * (1 - 2j)
+    out[i] = z.conjugate().imag + x[1:4].sum() + x.reshape(2, 32)[i % 2, 0] + x.max()
+""",
     "atomics": """
     i = cuda.grid(1)
     cuda.atomic.max(out, 0, x[i])
@@ -86,6 +97,45 @@ BODIES = {
     out[20 + i % 2] = v * 0
 """,
 }
+
+
+def _unlike(a: Any, b: Any) -> bool:
+    return isinstance(a, np.ndarray) and a.tobytes() != b.tobytes()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_reported_kernels_read_back() -> None:
+    """Those without a loop: the same bytes as with their text."""
+    compared = 0
+    for name, case in CASES.items():
+        lines = "".join(f"    {line}\n" for line in case.body.strip("\n").splitlines())
+        parts = (case.device, "def k(", case.parameters, "):\n    i = cuda.grid(1)\n", lines)
+        results = []
+        try:
+            for made in (_kept("".join(parts), names_of(case)), _lost(parts, names_of(case))):
+                args = [a.copy() if isinstance(a, np.ndarray) else a for a in case.args]
+                jit(made)[1, 8](*args)
+                results.append(args)
+        except SourceError:
+            continue
+        compared += 1
+        assert not any(_unlike(a, b) for a, b in zip(*results, strict=True)), name
+    assert compared > 70
+
+
+def names_of(case: Any) -> dict[str, Any]:
+    """What the functions of a reported kernel see."""
+    return reported._names(case, jit(device=True))
+
+
+def _kept(text: str, names: dict[str, Any]) -> Any:
+    return reported._run(f"read back {hash(text)}", text, names)["k"]
+
+
+def _lost(parts: tuple[str, ...], names: dict[str, Any]) -> Any:
+    exec("".join(parts), names)
+    return names["k"]
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())

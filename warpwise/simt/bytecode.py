@@ -12,6 +12,7 @@ Glossary
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 from collections import Counter
@@ -68,6 +69,9 @@ class _Reader:
         statements = [one for block in blocks.values() for one in block.body]
         self.stores = Counter(one.target.name for one in statements if isinstance(one, ir.Assign))
         self.reads = Counter(var.name for one in statements for var in one.list_vars())
+        values = [one.value for one in statements if isinstance(one, ir.Assign)]
+        calls = [v for v in values if isinstance(v, ir.Expr) and v.op == "call"]
+        self.called = {call.func.name for call in calls}  # x.conjugate, to be called
         self.reads -= self.stores  # list_vars() has the target, too
         self.once = {_spelled(name) for name, n in self.reads.items() if n == 1}
         self.seen: set[int] = set()
@@ -153,7 +157,7 @@ class _Reader:
         made = self.expression(value)
         if name.startswith("$") and self.stores[name] == 1:
             tested = isinstance(made, ast.Name) and getattr(value, "op", "") == "call"
-            if tested or self.fixed(made):
+            if tested or name in self.called or self.fixed(made):
                 self.inline[name] = made
                 return None
             if not self.reads[name]:
@@ -169,12 +173,14 @@ class _Reader:
         if isinstance(made, ast.Attribute):
             return self.fixed(made.value)
         known = isinstance(made, ast.Name) and getattr(made, "outside", False)
+        if isinstance(made, ast.UnaryOp):  # -2
+            return isinstance(made.operand, ast.Constant)
         return known or isinstance(made, (ast.Constant, ast.Slice))
 
     def value(self, var: Any) -> ast.expr:
         """What a variable of the front end is read as."""
         if not isinstance(var, ir.Var):
-            return ast.Constant(var)
+            return _constant(var)
         found = self.inline.get(var.name)
         return found if found is not None else ast.Name(_spelled(var.name), ast.Load())
 
@@ -183,9 +189,7 @@ class _Reader:
 
     def expression(self, value: Any) -> ast.expr:
         if isinstance(value, ir.Const):
-            if not isinstance(value.value, (bool, int, float, complex, str, bytes, type(None))):
-                raise NotReadableError("a constant")
-            return ast.Constant(value.value)
+            return _constant(value.value)
         if isinstance(value, (ir.Global, ir.FreeVar)):
             name = ast.Name(value.name, ast.Load())
             name.outside = True  # type: ignore[attr-defined]
@@ -246,6 +250,16 @@ class _Reader:
             return ast.Slice(*(bounds if len(bounds) > 1 else [None, *bounds]))
         named = [ast.keyword(name, self.value(arg)) for name, arg in value.kws]
         return ast.Call(function, args, named)
+
+
+def _constant(value: Any) -> ast.expr:
+    """A constant so that its text stands for it anywhere: -2 ** x is not (-2) ** x."""
+    plain = (bool, int, float, complex, str, bytes, type(None))
+    if not isinstance(value, plain) or value != value:
+        raise NotReadableError("a constant")
+    if isinstance(value, (int, float)) and math.copysign(1, value) < 0:
+        return ast.UnaryOp(ast.USub(), ast.Constant(-value))
+    return ast.Constant(value)
 
 
 def _is_none(node: ast.expr) -> bool:
