@@ -361,3 +361,11 @@ def k(a, b):
         args = np.zeros(64), np.zeros(64)
         found = findings(text.format(barrier=barrier), 1, 64, *args)
         assert {f.hazard for f in found} == hazards
+
+
+def test_lines_of_two_functions_say_whose_they_are() -> None:
+    """A library function's own lines are of another text than the kernel's."""
+    text = "def k(out, x):\n    t = cuda.threadIdx.x\n    out[t] = 1\n    x[t] = out[:64].sum()\n"
+    found = [f for f in findings(text, 1, 64, np.zeros(64), np.zeros(64)) if f.severity == "error"]
+    assert "line 6 of k, and nothing orders them" in found[0].text
+    assert " of array_sum, thread 32 wrote it in line 6 of k" in found[0].text

@@ -20,6 +20,7 @@ from ..simt.errors import (
 )
 from ..simt.launch import Dim3, Run, unravel
 from ..simt.misuse import Misuse, text_of
+from ..simt.program import Site
 from ..simt.values import ArrayRef
 from . import shadow
 from .advice import Who, advice
@@ -193,11 +194,12 @@ def of_record(
         other_arr is not None and here.array != where.array
         and all(a.root.bytewise and np.all(a.offset == 0) for a in (arr, other_arr))
     )  # fmt: skip
+    first, last = _spot(here, where), _spot(where, here)
     text = (
-        f"{here.function}: race on {cell}: {name(thread, run)} {verb} it in line {here.line}, "
-        f"{name(second, run)} {before} it in line {where.line}, and nothing orders them\n"
-        f"  line {here.line}:  {here.line_text}\n"
-        + (f"  line {where.line}:  {where.line_text}\n" if where.line != here.line else "")
+        f"{here.function}: race on {cell}: {name(thread, run)} {verb} it in {first}, "
+        f"{name(second, run)} {before} it in {last}, and nothing orders them\n"
+        f"  {first}:  {here.line_text}\n"
+        + (f"  {last}:  {where.line_text}\n" if last != first else "")
         + "  "
         + advice(run, kind, here, where, (thread, second), warp, same, why, overlap, updates)
     )
@@ -235,6 +237,11 @@ def _index(arr: ArrayRef, at: int, run: Run) -> tuple[int, ...]:
         index.append(rest // step if step else 0)
         rest -= index[-1] * step
     return tuple(index)
+
+
+def _spot(place: Site, other: Site) -> str:
+    """A line, with its function where the other place is in another one."""
+    return f"line {place.line}" + f" of {place.function}" * (place.function != other.function)
 
 
 def _cell(array: str, index: tuple[int, ...]) -> str:
