@@ -52,6 +52,8 @@ write_place[(2, 2), (3, 2)](places)
 print(places)
 print("guess:", guess, "   row 1, column 4:", places[1, 4])
 
+show_threads(write_place[(2, 2), (3, 2)], places)
+
 # %% [markdown]
 r"""
 It is **14**: y is 1, the row, and x is 4, the column.
@@ -67,14 +69,8 @@ x = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
 y = cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y
 ```
 
-Before you move the slider: which pixels belong to the second block, (1, 0)?
-"""
+The picture shows the same launch. Before you move its slider: which pixels belong to the second block, (1, 0)?
 
-# %%
-show_threads(write_place[(2, 2), (3, 2)], places)
-
-# %% [markdown]
-r"""
 Block (1, 0) has the upper right quarter: one step along x, none along y.
 Each block covers a rectangle, 3 columns wide and 2 rows high.
 
@@ -268,6 +264,9 @@ for threads in (256, 192, 224, 168):
     print(f"{np.count_nonzero(at_work == threads):2} of the blocks: {threads} threads at work")
 print("guess:", guess, "   together:", at_work.sum(), "=", height, "*", width)
 
+small = np.zeros((5, 9), np.float32)
+show_threads(twice[(3, 3), (4, 2)], np.zeros_like(small), small, 5, 9)
+
 # %% [markdown]
 r"""
 The corner block has **168** threads at work: 12 columns by 14 rows.
@@ -275,15 +274,8 @@ The book has the same four kinds of blocks, with the same numbers:
 12 full blocks, 3 at the right edge, 4 at the lower edge, and 1 in the corner [3].
 Together they cover all 4,712 pixels. None is left out, and no thread is outside.
 
-Here is a smaller picture, 5 rows by 9 columns, under blocks of 4 x 2. Find the block with the fewest pixels.
-"""
+The last picture is smaller: 5 rows by 9 columns, under blocks of 4 x 2. Find the block with the fewest pixels.
 
-# %%
-small = np.zeros((5, 9), np.float32)
-show_threads(twice[(3, 3), (4, 2)], np.zeros_like(small), small, 5, 9)
-
-# %% [markdown]
-r"""
 Block (2, 2), in the lower right corner, has a single pixel. Its seven other threads stop at the guards.
 
 ## 5. The mistake that a square hides

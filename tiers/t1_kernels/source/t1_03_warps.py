@@ -166,7 +166,7 @@ compare({
 
 # %% [markdown]
 r"""
-Later lessons explain all the columns. Here three are enough.
+Later lessons explain all the columns, and the picture (`t1_11_roofline`). Here three columns are enough.
 The *issue slots* differ, and so do the *sectors*, pieces of memory that the next lesson counts.
 But the first number under *time*, the best possible time, is the same: both versions are bound by the DRAM, the GPU's memory.
 Divergence wastes issue slots. You pay for that in time when a kernel has little to wait for and much to compute.
@@ -387,18 +387,8 @@ print(sanitize(swap_lanes[1, 32], swapped, box, values))
 right = np.array_equal(swapped, 2 * values[np.arange(32) ^ 1])
 print("guess:", guess, "   values right this time:", right)
 
-# %% [markdown]
-r"""
-It does, and the result was right all the same. Old GPUs did run a warp in step, and much old code relies on it.
-Since the Volta generation of 2017 each thread has a program counter of its own: *independent thread scheduling* [2].
-Lanes that parted may stay apart for a while, even behind the `if`. And the compiler may put the load in front of the store,
-because for one thread alone they touch different elements. NVIDIA's guide tells programmers not to rely on the step any more [2].
 
-`cuda.syncwarp()` mends it. All lanes wait there for one another, and what they have stored before is visible after it [2].
-"""
-
-
-# %%
+# Guess first: this is what mends it.
 @cuda.jit
 def swap_lanes_safely(out, box, a):
     i = cuda.grid(1)
@@ -407,10 +397,17 @@ def swap_lanes_safely(out, box, a):
     out[i] = box[i ^ 1]
 
 
-print(sanitize(swap_lanes_safely[1, 32], swapped, box, values))
+print("with syncwarp:", sanitize(swap_lanes_safely[1, 32], swapped, box, values))
 
 # %% [markdown]
 r"""
+It does, and the result was right all the same. Old GPUs did run a warp in step, and much old code relies on it.
+Since the Volta generation of 2017 each thread has a program counter of its own: *independent thread scheduling* [2].
+Lanes that parted may stay apart for a while, even behind the `if`. And the compiler may put the load in front of the store,
+because for one thread alone they touch different elements. NVIDIA's guide tells programmers not to rely on the step any more [2].
+
+`cuda.syncwarp()` mends it, in `swap_lanes_safely`: no finding. All lanes wait there for one another, and what they have stored before is visible after it [2].
+
 It orders the lanes of one warp, no more. A value from another warp needs a barrier for the whole block,
 and that is the lesson `t1_05_shared_memory`.
 
@@ -681,17 +678,8 @@ def some_lanes_call(out):
 squares = np.zeros(32, np.int32)
 print(sanitize(some_lanes_call[1, 32], squares))
 
-# %% [markdown]
-r"""
-Two findings. The mask promises lanes that do not come: on a GPU the others may wait for ever, or read anything.
-And lane 25, from which they read, is one of those that do not come: its value is undefined.
 
-There are two ways out. Most often, let **all** lanes call, and put only the load and the store behind the condition.
-Or take a mask that tells the truth, with a ballot *before* the branch and the same condition, and read only from lanes in it.
-"""
-
-
-# %%
+# Guess first: these are the two ways out.
 @cuda.jit
 def all_lanes_call(out):
     lane = cuda.laneid
@@ -715,6 +703,12 @@ for kernel in (all_lanes_call, honest_mask):
 
 # %% [markdown]
 r"""
+Two findings. The mask promises lanes that do not come: on a GPU the others may wait for ever, or read anything.
+And lane 25, from which they read, is one of those that do not come: its value is undefined.
+
+There are two ways out, both in the cell above. Most often, let **all** lanes call, and put only the load and the store behind the condition.
+Or take a mask that tells the truth, with a ballot *before* the branch and the same condition, and read only from lanes in it.
+
 25² is 625, and 3² is 9. Both are clean.
 
 What if a lane has no value, because the array ends before it? Give it one that changes nothing:

@@ -20,6 +20,7 @@ As before: where a cell starts with `guess = "?"`, put your answer there before 
 
 # %%
 import numpy as np
+from IPython.display import display
 
 from warpwise import compare, cuda, profile
 from warpwise.compiler import compile_kernel
@@ -111,18 +112,14 @@ report = profile(copy[1, 32], out, numbers)
 print("requests:", report.loads.requests)
 print("sectors: ", report.loads.sectors, "   guess:", guess)
 
-# %% [markdown]
-r"""
-**4**: 32 lanes of 4 bytes are 128 bytes, exactly four sectors.
-Here is the picture, made from this launch. Each cell is one float32, eight of them make a sector, and a row is a line.
-The number in a cell is the lane that asks for it.
-"""
-
-# %%
 show_sectors(copy[1, 32], out, numbers)
 
 # %% [markdown]
 r"""
+**4**: 32 lanes of 4 bytes are 128 bytes, exactly four sectors.
+The picture is made from this launch. Each cell is one float32, eight of them make a sector, and a row is a line.
+The number in a cell is the lane that asks for it.
+
 When the lanes of a warp ask for neighbouring addresses, their 32 loads melt into a few sectors.
 That is *coalescing*. It is not something you switch on. It happens, or not, depending on the addresses.
 Stores follow the same rule.
@@ -196,6 +193,9 @@ for stride in (1, 2, 3, 4, 7, 8, 16, 31):
     print(f"{stride:6}  {loads.sectors:7}  {loads.bytes_requested / loads.bytes_moved:9.1%}")
 print("guesses:", *guesses)
 
+dials = {"offset": range(17), "stride": range(1, 17)}
+show_sectors(strided[1, 32], out, numbers, 0, 2, array="a", dials=dials)
+
 # %% [markdown]
 r"""
 Stride 2 costs **8** sectors: every second number that moves is for nobody. The guide has this case, too,
@@ -205,17 +205,10 @@ Of each sector's 32 bytes only 4 are used, which is 12.5 %.
 
 This is where our factor comes from: 32 sectors instead of 4.
 
-Turn the dials. In the picture a dotted sector is one that does *not* move.
+Turn the dials of the picture. A dotted sector is one that does *not* move.
 Before you start: at which stride do the first dotted sectors appear between two lanes?
 And does an offset always cost a sector more?
-"""
 
-# %%
-dials = {"offset": range(17), "stride": range(1, 17)}
-show_sectors(strided[1, 32], out, numbers, 0, 2, array="a", dials=dials)
-
-# %% [markdown]
-r"""
 Up to stride 8 every sector between the first and the last lane moves. From stride 9 on, a lane can jump over a sector,
 and that one stays where it is. That is why 32 is the most: a lane cannot touch two sectors with one number.
 
@@ -331,22 +324,17 @@ In `add_xy` these are 32 neighbours in a row. And in `add_yx`?
 """
 
 # %%
-show_sectors(add_yx[tall, block], sum_yx, a, b, height, width, array="a")
+display(show_sectors(add_yx[tall, block], sum_yx, a, b, height, width, array="a"))
+bad
 
 # %% [markdown]
 r"""
 They stand below one another, in 32 different rows. In memory the next row is 1,920 numbers away,
 so this is a load with stride 1920: **32** sectors for 128 bytes.
 
-You do not have to guess which line it is. The report of `profile` shows the source with the cost of each line:
+You do not have to guess which line it is. The report of `profile`, below the picture, shows the source with the cost of each line:
 sectors a request, and in brackets the fewest for the same numbers. It also points at the worst line.
-"""
 
-# %%
-bad
-
-# %% [markdown]
-r"""
 The sentence below the source says it all: its loads move 31.8 sectors a request where 4.0 would do,
 because neighbouring threads are 1,920 elements apart.
 (It is not quite 32, because the last warps hang over the lower edge, where lanes are idle.)
@@ -368,21 +356,17 @@ for shape in ((256, 1), (32, 8), (16, 16), (8, 32), (4, 64), (1, 256)):
     print(f"{shape!s:9}  {loads.sectors_per_request:.1f}")
 print("guess:", guess)
 
+odd = np.zeros((64, 1921), np.float32)
+loads = profile(add_xy[(61, 8), block], np.zeros_like(odd), odd, odd, 64, 1921).loads
+print(f"rows of 1,921 numbers: {loads.sectors_per_request:.2f} sectors a request")
+
 # %% [markdown]
 r"""
 From **8** on. A piece of a row of 8 numbers fills one sector, and four such pieces are as good as one long row.
 A block of 16 x 16 is fine. One that is 4 wide wastes half, and one that is 1 wide is our bad kernel again.
 
-What if the rows have 1,921 numbers? Then most rows begin inside a sector, and a warp pays the fifth one:
-"""
+What if the rows have 1,921 numbers? Then most rows begin inside a sector, and a warp pays the fifth one. That is the last number above.
 
-# %%
-odd = np.zeros((64, 1921), np.float32)
-loads = profile(add_xy[(61, 8), block], np.zeros_like(odd), odd, odd, 64, 1921).loads
-print(f"{loads.sectors_per_request:.2f} sectors a request")
-
-# %% [markdown]
-r"""
 ## 8. A piece for each thread
 
 On a CPU with 8 threads you would cut an array into 8 pieces, one for each thread, and it would be a good idea:

@@ -64,6 +64,8 @@ turn[2, BLOCK](out, a)
 print(out)
 print("guess:", guess, "   out[0], out[8]:", out[0], out[8])
 
+show_steps(turn[2, BLOCK], out, a, block=1)
+
 # %% [markdown]
 r"""
 They are **7** and **15**. Two blocks, two arrays `s`: the first holds the elements 0 to 7, the second 8 to 15.
@@ -72,14 +74,8 @@ No block can look into the notebook of another one.
 Two indices go through all such kernels. `threadIdx.x` counts within the block and belongs to `s`.
 `cuda.grid(1)` counts within the launch and belongs to `a` and `out`.
 
-The next cell shows what block 1 did, step by step. A column is a thread; a cell holds the index of the element it touched.
-"""
+The picture shows what block 1 did, step by step. A column is a thread; a cell holds the index of the element it touched.
 
-# %%
-show_steps(turn[2, BLOCK], out, a, block=1)
-
-# %% [markdown]
-r"""
 Follow thread 0 from top to bottom: it reads `a[8]`, writes `s[0]`, and then reads `s[7]`.
 That value comes from thread 7. The dashed line between writing and reading is the *barrier*, `cuda.syncthreads()`:
 no thread of the block goes on until all have come.
@@ -225,11 +221,11 @@ Its manual shows what it says about one block of 128 threads in which each threa
 and thread 0 adds them all up without waiting: `[508 hazards]` [2].
 
 We write such a kernel. In `sanitize`, a finding has a `bytes` field: accesses times bytes of each.
-What should the sum be, and how do 508 hazards come about?
+What should the sum be, and how do 508 hazards come about? In how many of six orders of the warps will it be right?
 """
 
 # %%
-guess = "?"  # where does 508 come from
+guesses = "?", "?"  # where does 508 come from; how many of six orders give the right sum
 
 
 @cuda.jit
@@ -250,7 +246,13 @@ findings = sanitize(sum_at_once[1, 128], total, numbers)
 
 for finding in findings:
     print(f"{finding.hazard}, {finding.severity:7}  {finding.count:3} reads, {finding.bytes} bytes")
-print("guess:", guess, "   together:", sum(finding.bytes for finding in findings), "bytes")
+print("guess:", guesses[0], "   together:", sum(finding.bytes for finding in findings), "bytes")
+
+print("right:", numbers.sum())
+for seed in range(6):
+    run(sum_at_once, 1, 128, [total, numbers], order="warp-serial", seed=seed)
+    print(f"seed {seed}: {total[0]}")
+print("guess:", guesses[1])
 
 # %% [markdown]
 r"""
@@ -259,20 +261,7 @@ Thread 0 reads its own place as well, but a thread never races with itself.
 
 The two lines differ in severity. 96 of the threads are in other warps: an error.
 31 are in the warp of thread 0: a warning, and we come back to it in section 6.
-What does the sum look like in different orders?
-"""
 
-# %%
-guess = "?"  # how many of six orders give the right sum
-
-print("right:", numbers.sum())
-for seed in range(6):
-    run(sum_at_once, 1, 128, [total, numbers], order="warp-serial", seed=seed)
-    print(f"seed {seed}: {total[0]}")
-print("guess:", guess)
-
-# %% [markdown]
-r"""
 **One** of six orders gives 8256: the one in which warp 0 comes last. A test that runs once may well meet that one.
 The large numbers are sums over places that were still empty, filled with the simulator's noise.
 
@@ -538,6 +527,13 @@ print("guess:", guess, "   the last place belongs to thread", loader[-1])
 r"""
 **68**: the threads 0 to 67. Thread 0, for example, loads the upper left corner of the halo and a pixel near the bottom.
 It does not matter who loads what. After the barrier everybody can read everything.
+
+Thread (tx, ty) owns place `s[ty + 1, tx + 1]`, because the halo comes first. Its nine neighbours begin at `s[ty, tx]`.
+Places outside the picture stay empty. Is one of them read? The sanitizer will tell.
+
+We count the reads of each pixel on a picture of 62 x 76. With nine reads each, most pixels are read 9 times.
+How often is a pixel read at most when each block loads its tile and halo once?
+And the photo, 1920 x 1080? With nine reads it was 18,614,432 in all. What will it be with tiles, for each pixel?
 """
 
 
@@ -580,17 +576,7 @@ def blur_tile(out, a, height, width):
             out[y, x] = s[ty + 1, tx + 1]  # its own pixel
 
 
-# %% [markdown]
-r"""
-Thread (tx, ty) owns place `s[ty + 1, tx + 1]`, because the halo comes first. Its nine neighbours begin at `s[ty, tx]`.
-Places outside the picture stay empty. Is one of them read? The sanitizer will tell.
-
-We count the reads of each pixel on a picture of 62 x 76. With nine reads each, most pixels are read 9 times.
-How often is a pixel read at most when each block loads its tile and halo once?
-"""
-
-# %%
-guess = "?"  # most reads of one pixel
+guesses = "?", "?"  # most reads of one pixel; reads for each pixel of the photo
 
 height, width = 62, 76
 grid, block = (5, 4), (TILE, TILE)
@@ -604,7 +590,7 @@ for kernel in (blur, blur_tile):
 
 print("same result:", np.array_equal(*results))
 print("sanitizer:", sanitize(blur_tile[grid, block], out, picture, height, width))
-print("guess:", guess, "   most reads of one pixel:", reads[0].max(), "and", reads[1].max())
+print("guess:", guesses[0], "   most reads of one pixel:", reads[0].max(), "and", reads[1].max())
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.4))
 for ax, counted, title in zip(axes, reads, ("nine reads", "tile and halo")):
@@ -612,17 +598,6 @@ for ax, counted, title in zip(axes, reads, ("nine reads", "tile and halo")):
     ax.set(title=title, xlabel="column (x)", ylabel="row (y)")
 fig.colorbar(shown, ax=axes, label="times read")
 plt.show()
-
-# %% [markdown]
-r"""
-At most **4** times. The right picture shows the seams: along the border of two tiles a pixel is read twice,
-once as part of a tile and once as halo of the next; where four tiles meet, it is read four times. All other pixels are read once.
-
-Now the photo, 1920 x 1080. With nine reads it was 18,614,432. What will it be with tiles, for each pixel?
-"""
-
-# %%
-guess = "?"  # reads for each pixel
 
 photo_h, photo_w = 1080, 1920
 photo = np.zeros((photo_h, photo_w), np.float32)
@@ -636,10 +611,13 @@ nine = 9 * inner + (photo.size - inner)
 print(f"nine reads:    {nine:,} reads, {nine / photo.size:.3f} for each pixel")
 print(f"tile and halo: {tiled:,} reads, {tiled / photo.size:.3f} for each pixel")
 print(f"a full tile:   {WIDE**2 / TILE**2:.3f} for each pixel")
-print("guess:", guess, f"   {nine / tiled:.1f} times fewer")
+print("guess:", guesses[1], f"   {nine / tiled:.1f} times fewer")
 
 # %% [markdown]
 r"""
+At most **4** times. The right picture shows the seams: along the border of two tiles a pixel is read twice,
+once as part of a tile and once as halo of the next; where four tiles meet, it is read four times. All other pixels are read once.
+
 **1.263** reads for each pixel, **7.1 times** fewer than before. A full tile has 18² / 16² = 1.266. At the edge of the photo the halo is missing, so the mean is a little lower.
 
 ## 10. What did it cost?
@@ -704,19 +682,15 @@ try:
 except SimtError as error:
     print(error)
 
+explain(blur_tile[(12, 10), block], *arguments, device="A100")
+
 # %% [markdown]
 r"""
 49,152 bytes, that is **48 KB**, for arrays with a fixed size. Dynamic shared memory may be larger on newer GPUs, up to 163 KB on an A100 [1].
 
 But what one block keeps, another one cannot have. A multiprocessor (SM) runs several blocks at the same time, as many as it has room for,
-so that some can work while others wait for memory. `explain` asks the real compiler what our kernel needs, and works out how many blocks fit on an A100.
-"""
+so that some can work while others wait for memory. Below the message, `explain` has asked the real compiler what our kernel needs, and worked out how many blocks fit on an A100.
 
-# %%
-explain(blur_tile[(12, 10), block], *arguments, device="A100")
-
-# %% [markdown]
-r"""
 Look at *static shared memory* and *occupancy*. 1,296 bytes a block are no burden: **8** blocks of 256 threads fill all 64 warps that the SM can hold.
 
 An SM of the A100 has 164 KB of shared memory, and keeps 1 KB of it for itself for each block.

@@ -79,20 +79,16 @@ for stride in (1, 2):
     print(f"stride {stride}: {report.shared_loads.wavefronts} wavefronts for the read")
 print("guess:", guess)
 
-# %% [markdown]
-r"""
-**2**. Lane 0 asks for word 0, and lane 16 for word 32, which lies in bank 0, too.
-In the map below each column is a bank, and a cell names the lane that asks for its word.
-Two cells in one column are a conflict. It shows the store, which follows the same rule; the dial `access` changes to the read.
-
-Turn the dial `stride`. Find a stride above 1 without a conflict, and the worst stride of all.
-"""
-
-# %%
 show_banks(spread[1, 32], out, x, 2, dials={"stride": tuple(range(34))})
 
 # %% [markdown]
 r"""
+**2**. Lane 0 asks for word 0, and lane 16 for word 32, which lies in bank 0, too.
+In the map above each column is a bank, and a cell names the lane that asks for its word.
+Two cells in one column are a conflict. It shows the store, which follows the same rule; the dial `access` changes to the read.
+
+Turn the dial `stride`. Find a stride above 1 without a conflict, and the worst stride of all.
+
 Every odd stride is free; 32 is the worst. Before you run the next cell: what does a stride of 33 cost?
 """
 
@@ -196,8 +192,6 @@ for pitch in (32, 33, 34, 35, 36, 40):
     reads = profile(column[1, 32], out, square, pitch).shared_loads
     print(f"pitch {pitch}: {reads.wavefronts:2} wavefronts")
 print("guess:", guess)
-
-# %%
 show_banks(column[1, 32], out, square, 32, kind="load", dials={"pitch": tuple(range(32, 41))})
 
 # %% [markdown]

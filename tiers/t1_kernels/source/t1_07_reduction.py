@@ -51,22 +51,7 @@ for count in guesses:
         f"{count:>9,} numbers: {count - 1:>9,} additions, {rounds:2} rounds   guess: {guesses[count]}"
     )
 
-# %% [markdown]
-r"""
-**8** and **20** rounds. Each round halves what is left, so there are log2(n) of them.
 
-The threads of a block can play this game in shared memory. In each round they read what other threads wrote in the round before.
-So between two rounds there must be a barrier.
-
-## 2. Version 1: neighbours first
-
-Each block of 256 threads sums 256 elements and stores its *partial sum*. Later we add up the partial sums.
-In the first round, every second thread adds its right neighbour. In the next, every fourth thread adds the one two places away, and so on: the `stride` doubles.
-A thread without an element takes part with a zero.
-"""
-
-
-# %%
 @cuda.jit
 def sum_1(partial, x, n):
     s = cuda.shared.array(256, np.float32)
@@ -90,6 +75,17 @@ show_rounds(sum_1[1, 16], one, small, 16, array="s")
 
 # %% [markdown]
 r"""
+**8** and **20** rounds. Each round halves what is left, so there are log2(n) of them.
+
+The threads of a block can play this game in shared memory. In each round they read what other threads wrote in the round before.
+So between two rounds there must be a barrier.
+
+## 2. Version 1: neighbours first
+
+This is `sum_1`. Each block of 256 threads sums 256 elements and stores its *partial sum*. Later we add up the partial sums.
+In the first round, every second thread adds its right neighbour. In the next, every fourth thread adds the one two places away, and so on: the `stride` doubles.
+A thread without an element takes part with a zero.
+
 A column is a thread, a row is what happens between two barriers.
 `>3` in round 0 means that the thread stored element 3. `0+1` means that it read both and stored their sum.
 Empty cells are idle threads. The last row is thread 0 fetching the result.
@@ -224,11 +220,13 @@ If the busy threads `0, 1, 2, ...` read words `0, 1, 2, ...`, every lane has a b
 So we start with the largest stride: thread `t` adds the element half a block away. Then the stride halves.
 This is *sequential addressing*.
 
-In which round has the second warp nothing left to add? The slider shows the other two versions for comparison.
+In which round has the second warp nothing left to add? And how many of the turns are idle at all?
+In a block of 256 threads there are 8 rounds, so 8 * 256 turns, and 255 additions.
+The slider shows the other two versions for comparison.
 """
 
 # %%
-guess = "?"  # round
+guesses = "?", "?"  # round; share of the turns in which a thread has nothing to add
 
 
 @cuda.jit
@@ -249,7 +247,8 @@ def sum_3(partial, x, n):
 
 
 partial_3 = count(sum_3, 256)
-print("guess:", guess)
+idle = 8 * 256 - 255
+print("guesses:", *guesses, f"   {idle:,} of {8 * 256:,} turns are idle: {idle / (8 * 256):.0%}")
 versions = {"version 3": sum_3[1, 64], "version 2": sum_2[1, 64], "version 1": sum_1[1, 64]}
 show_rounds(versions, one, x64, 64, array="s")
 
@@ -261,18 +260,7 @@ There are no conflicts, and we save another quarter of the issue slots: 95,744. 
 The number of busy threads is the same in all three versions: 32, 16, 8, 4, 2, 1.
 What differs is *where* they are. An idle lane in a busy warp costs a slot; a warp that is idle as a whole costs much less: it only tests the condition and waits.
 
-How many of the turns are idle at all? In a block of 256 threads there are 8 rounds, so 8 * 256 turns, and 255 additions.
-"""
-
-# %%
-guess = "?"  # share of the turns in which a thread has nothing to add
-
-idle = 8 * 256 - 255
-print("guess:", guess, f"   {idle:,} of {8 * 256:,} turns are idle: {idle / (8 * 256):.0%}")
-
-# %% [markdown]
-r"""
-**88%**. No arrangement of the tree changes that. The next versions change how much of the work is tree.
+Of the turns **88%** are idle. No arrangement of the tree changes that. The next versions change how much of the work is tree.
 
 Why, then, does `count` say that 94.1% of the lanes are at work? An idle warp still issues a few instructions, with all its lanes: test, barrier, next stride.
 The number tells how full the issued instructions are, not whether they were of use.

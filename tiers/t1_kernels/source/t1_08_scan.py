@@ -187,21 +187,17 @@ for order in ("lockstep", "warp-serial"):
     print(f"{order:12} wrong balances: {np.count_nonzero(out != right):5}")
 print("guess:", guess)
 
+for finding in sanitize(scan_hasty[1, 1024], np.zeros_like(many), many):
+    print(finding.text, "\n")
+
 # %% [markdown]
 r"""
 It depends on who comes first. In *lockstep* all threads of the block read, then all write: no mistake to be seen.
 In the order *warp-serial* each warp runs alone to the next barrier, as warps of a GPU may.
 A warp that comes late finds elements that an earlier warp has already raised in this very round, and adds too much.
 
-A test that happens to pass says nothing here. The sanitizer does not depend on luck: it asks which accesses nothing puts in order.
-"""
+A test that happens to pass says nothing here. The sanitizer does not depend on luck. Its findings are below the numbers: it asks which accesses nothing puts in order.
 
-# %%
-for finding in sanitize(scan_hasty[1, 1024], np.zeros_like(many), many):
-    print(finding.text, "\n")
-
-# %% [markdown]
-r"""
 One thread *writes* `s[t]`, another one *reads* the same element as its `s[t - d]`, in the same round.
 The first finding is about two warps, the second about two lanes of one warp: not even they are bound to go in step.
 The read should come first. It is a *write after read* hazard, and only a barrier between the reads and the writes removes it.
@@ -308,29 +304,20 @@ A blue arrow is a copy to the left child, two orange arrows meet in an add for t
 No element is read and written by different threads in one round, so one barrier a round is enough.
 
 The text that made this scan popular on GPUs counts 2 (n - 1) adds for it [1]. How many are that for 1,024, and does our kernel agree?
-"""
-
-# %%
-guess = "?"  # adds of the tree scan for 1,024 elements
-
-for n in (8, 32, 256, 1024):
-    report = profile(scan_tree[1, n // 2], np.zeros(n, np.float32), many[:n])
-    print(f"n = {n:5}: {adds(report):6,} adds   2 (n - 1) = {2 * (n - 1):6,}")
-print("guess:", guess)
-
-# %% [markdown]
-r"""
-**2,046**: exactly the published number, n - 1 on the way up and n - 1 on the way down.
-An algorithm whose work grows like that of the best serial one is called *work-efficient*.
 
 ## 6. Adds are not what a warp pays
 
-4.5 times fewer adds. Will the tree scan need 4.5 times fewer *issue slots*?
+And will the tree scan need as many times fewer *issue slots* as it has fewer adds?
 An issue slot is one instruction of one warp, `smsp__inst_executed.sum` in Nsight Compute.
 """
 
 # %%
-guess = "?"  # how many times fewer issue slots?
+guesses = "?", "?"  # adds of the tree scan for 1,024 elements; how many times fewer issue slots
+
+for n in (8, 32, 256, 1024):
+    report = profile(scan_tree[1, n // 2], np.zeros(n, np.float32), many[:n])
+    print(f"n = {n:5}: {adds(report):6,} adds   2 (n - 1) = {2 * (n - 1):6,}")
+print("guess:", guesses[0])
 
 doubling = profile(scan_doubling[1, 1024], np.zeros_like(many), many)
 tree = profile(scan_tree[1, 512], np.zeros_like(many), many)
@@ -341,11 +328,14 @@ for name, read in {
     "barriers": lambda r: r.barriers,
 }.items():
     print(f"{name:16} doubling {read(doubling):7,}   up and down {read(tree):7,}")
-print("guess:", guess)
+print("guess:", guesses[1])
 
 # %% [markdown]
 r"""
-Hardly any fewer: **3,462** against **3,557**.
+**2,046**: exactly the published number, n - 1 on the way up and n - 1 on the way down.
+An algorithm whose work grows like that of the best serial one is called *work-efficient*.
+
+That is 4.5 times fewer adds, but hardly any fewer issue slots: **3,462** against **3,557**.
 An instruction costs a slot whether one lane is active or 32. And a warp without work still has to find that out:
 in every round it works out its index, compares, and waits at the barrier.
 Doubling has 32 warps and 10 rounds, the tree 16 warps and 20 rounds. Both make 320 times a warp and a round.
@@ -371,16 +361,7 @@ meant = [(n >> LOG_NUM_BANKS) + (n >> 2 * LOG_NUM_BANKS) for n in range(1024)]
 print("guess:", guess, "   as printed:", gaps[100], "   as meant:", meant[100])
 print("largest gap as printed:", max(gaps), "   as meant:", max(meant))
 
-# %% [markdown]
-r"""
-**0**, and 0 for every element. `+` comes before `>>`, so the macro means `(n >> (16 + n)) >> 8`, which leaves nothing of n;
-in C a shift by so much is not even defined. And the first shift should be by the *logarithm* of the number of banks.
-The results stay right, only the gaps are missing. No test of values could ever notice, and the line was copied many times.
-A count of conflicts notices at once. We try the tree scan without gaps, which is all that the macro gives, and with i + i // 32.
-"""
 
-
-# %%
 @cuda.jit(device=True)
 def no_gap(i):
     return i
@@ -433,6 +414,11 @@ for name, kernel in (("no gap", tree_with(no_gap)), ("i // 32", scan_tree_gaps))
 
 # %% [markdown]
 r"""
+**0**, and 0 for every element. `+` comes before `>>`, so the macro means `(n >> (16 + n)) >> 8`, which leaves nothing of n;
+in C a shift by so much is not even defined. And the first shift should be by the *logarithm* of the number of banks.
+The results stay right, only the gaps are missing. No test of values could ever notice, and the line was copied many times.
+A count of conflicts notices at once. The last two lines try the tree scan without gaps, which is all that the macro gives, and with i + i // 32.
+
 **None** are left. Nsight Compute has them as `l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum`, and `_st` for the stores.
 
 ## 7. A warp needs no barrier
@@ -848,14 +834,6 @@ print("keep  ", keep)
 print("place ", place)
 print("kept  ", kept, "   guess:", guess)
 
-# %% [markdown]
-r"""
-Place **2**: two kept elements stand before it. All threads can write at the same time; no two of them meet.
-
-*Radix sort* is this, twice for each bit: elements with bit 0 go to the front, those with bit 1 behind them, each in its old order.
-"""
-
-# %%
 keys = np.array([5, 2, 7, 1, 4, 3, 6, 0])
 for bit in range(3):
     ones = keys >> bit & 1
@@ -869,6 +847,10 @@ for bit in range(3):
 
 # %% [markdown]
 r"""
+Place **2**: two kept elements stand before it. All threads can write at the same time; no two of them meet.
+
+*Radix sort*, in the last lines above, is this, twice for each bit: elements with bit 0 go to the front, those with bit 1 behind them, each in its old order.
+
 ## What to remember
 
 - A scan gives every running total. Inclusive counts the element itself, exclusive does not: move by one, put the identity in front.
