@@ -153,6 +153,35 @@ def test_a_wrong_echo_is_refused():
         run_ranks(add_ranks, 2, 1, echo="loud")
 
 
+def test_a_wrong_backend_is_refused():
+    """The choices are listed; nccl without GPUs says what there is."""
+    with pytest.raises(ValueError, match="backend is 'mpi'; it can be None, 'gloo', 'nccl', 'cpu:"):
+        run(add_ranks, 2, 1, backend="mpi")
+    if not torch.cuda.is_available():
+        with pytest.raises(RankError) as caught:
+            run(add_ranks, 2, 1, backend="nccl")
+        assert "needs a GPU for each rank, and this machine has 0 for 2 ranks" in str(caught.value)
+    assert run(dist.get_backend, 1, backend="gloo").values == ["gloo"]
+
+
+@pytest.mark.gpu
+def test_a_rank_on_each_gpu():
+    """With a GPU for each rank, rank k is on GPU k and sums there."""
+    size = torch.cuda.device_count()
+
+    def work():
+        total = torch.ones(4, device="cuda") * (dist.get_rank() + 1)
+        dist.all_reduce(total)
+        on_cpu = torch.ones(1)
+        dist.all_reduce(on_cpu)
+        return torch.cuda.current_device(), total, on_cpu.item()
+
+    values = run(work, size, timeout=120).values
+    expected = torch.full((4,), size * (size + 1) / 2)
+    assert [(at, on_cpu) for at, _, on_cpu in values] == [(k, size) for k in range(size)]
+    assert all(torch.equal(total, expected) for _, total, _ in values)
+
+
 def test_what_cannot_be_pickled_is_named():
     """The variable is named, before any process starts."""
     import threading

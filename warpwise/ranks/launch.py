@@ -11,6 +11,8 @@ from . import outcome, output, pickling, torchrun, worker
 from .outcome import Outcome
 from .world import MOST, World, without_interrupts
 
+BACKENDS = ("gloo", "nccl", "cpu:gloo,cuda:nccl")
+
 
 def run_ranks(
     fn: Callable[..., Any],
@@ -40,7 +42,7 @@ def run_ranks(
     >>> run_ranks(lambda: torch.distributed.get_rank() ** 2, 4).values
     [0, 1, 4, 9]
     """
-    check_call(fn, timeout, echo)
+    check_call(fn, timeout, backend, echo)
     size = check_size(n)
     if torchrun.inside():
         return torchrun.run_here(fn, size, args, kwargs or {}, backend)
@@ -79,13 +81,16 @@ def show_interrupted(world: World, echo: bool | str) -> None:
         print(f"Interrupted.\n{found.diagnosis}")
 
 
-def check_call(fn: Any, timeout: Any, echo: Any) -> None:
+def check_call(fn: Any, timeout: Any, backend: Any, echo: Any) -> None:
     """Refuse what cannot be called or kept."""
     if not callable(fn):
         hint = " Leave out the parentheses: run_ranks(work, 4)." if fn is None else ""
         raise TypeError(f"run_ranks needs a function, not {fn!r}.{hint}")
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
         raise ValueError(f"timeout is {timeout!r}; it is a number of seconds above 0.")
+    if backend not in (None, *BACKENDS):
+        choices = ", ".join(map(repr, BACKENDS))
+        raise ValueError(f"backend is {backend!r}; it can be None, {choices}.")
     if echo not in (True, False, "live"):
         raise ValueError(f"echo is {echo!r}; it can be True, False or 'live'.")
 

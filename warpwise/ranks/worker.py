@@ -86,6 +86,11 @@ class Rank:
             dist.set_debug_level_from_env()
         backend = self.world["backend"] or choose_backend(self.size)
         if "nccl" in backend:
+            if gpus() < self.size:
+                raise RuntimeError(
+                    f"backend {backend!r} needs a GPU for each rank, and this machine has {gpus()} "
+                    f"for {self.size} ranks. Leave backend out: gloo runs on the CPU."
+                )
             torch.cuda.set_device(self.rank)
         dist.init_process_group(
             backend,
@@ -190,11 +195,14 @@ def causes(error: BaseException) -> list[str]:
 
 def choose_backend(size: int) -> str:
     """nccl for tensors on GPUs where each rank can have one; gloo for the rest."""
+    return "cpu:gloo,cuda:nccl" if gpus() >= size else "gloo"
+
+
+def gpus() -> int:
+    """How many GPUs this process can use."""
     import torch
 
-    if torch.cuda.is_available() and torch.cuda.device_count() >= size:
-        return "cpu:gloo,cuda:nccl"
-    return "gloo"
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
 
 
 def leave() -> None:

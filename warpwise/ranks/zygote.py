@@ -21,6 +21,9 @@ THREADS = dict.fromkeys(POOLS, "1")
 # A fork copies one entry for each page that was written: with pages of 2 MB, where Linux gives
 # them, that takes 0.5 ms instead of 9 (measured on 2 cores, November 2026).
 LARGE_PAGES = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+# Asks NVML, not the driver, whether there is a GPU: a driver that was asked before a fork is of no
+# use after it.  Source: "torch.cuda.is_available", PyTorch 2.13's documentation.
+NO_CUDA = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
 MARK = "WARPWISE_RANK_PROCESS"  # in the environment of the fork server and of ranks
 SLOW_START = 120.0  # seconds after which loading PyTorch counts as stuck
 
@@ -32,7 +35,7 @@ class Zygote:
         mine, its = socket.socketpair()
         code = f"from warpwise.ranks.forkserver import main; main({its.fileno()})"
         path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)  # "" is this folder
-        environment = os.environ | THREADS | {MARK: "1", "PYTHONPATH": path}
+        environment = os.environ | THREADS | NO_CUDA | {MARK: "1", "PYTHONPATH": path}
         if sys.platform == "linux":
             environment |= LARGE_PAGES
         if sys.platform == "darwin":  # else Objective-C ends forked processes
