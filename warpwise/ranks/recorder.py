@@ -272,6 +272,11 @@ class Recorder:
 
     # ---- telling
 
+    def position(self) -> list[int] | None:
+        """[operations issued, the one that is waited in], None in none.  Costs nothing."""
+        current = self._current
+        return None if current is None else [self.issued, current]
+
     def snapshot(self) -> dict[str, Any]:
         """Where this rank stands, as plain data; see operations.py for an operation's fields."""
         main = threading.main_thread().ident or 0

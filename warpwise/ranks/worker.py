@@ -59,9 +59,15 @@ class Rank:
         inbox = wire.Inbox(self.control)
         while not inbox.closed:
             for message, _ in inbox.read():
-                if message["kind"] == "snapshot":
+                if message["kind"] == "look":
+                    self.send("look", position=self.position())
+                elif message["kind"] == "snapshot":
                     self.send("snapshot", snapshot=self.snapshot())
         leave()
+
+    def position(self) -> list[int] | None:
+        """Which operation it waits in, if in any."""
+        return self.recorder.position() if self.recorder and self.state == "outside" else None
 
     def snapshot(self) -> dict[str, Any]:
         """Where this rank is, as plain data."""
@@ -159,7 +165,7 @@ class Rank:
             message=said(error),
             lines=lines[-DEEPEST:],
             causes=causes(error),
-            text="".join(described.format())[-LONGEST:],
+            text="".join(described.format())[-LONGEST:] if described.stack else "",
             snapshot=self.snapshot(),
         )
 

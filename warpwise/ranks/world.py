@@ -52,6 +52,7 @@ class RankEnd:
         self.answer: tuple[dict[str, Any], bytes] | None = None
         self.snapshot: dict[str, Any] | None = None
         self.asked = False
+        self.position: Any = None  # the operation it waits in, when it was last looked at
         self.exit_code: int | None = None
         self.exit_time = 0.0
         control.setblocking(False)
@@ -67,6 +68,12 @@ class RankEnd:
             return self.answer[0]["kind"] == "error"
         return self.exit_code is not None
 
+    def look(self) -> None:
+        """Ask for its position; it goes on working meanwhile."""
+        self.position = None
+        with contextlib.suppress(OSError):
+            wire.send(self.control, {"kind": "look"})
+
     def ask(self) -> None:
         """Ask where it is; the answer becomes `snapshot`."""
         self.asked = True
@@ -78,6 +85,8 @@ class RankEnd:
         for message, block in self.inbox.read():
             if message["kind"] == "start":
                 self.thread = message["thread"]
+            elif message["kind"] == "look":
+                self.position = message["position"]
             else:
                 self.snapshot = message["snapshot"]
                 self.asked = False
@@ -232,28 +241,22 @@ class World:
             if not failed and any(end.failed for end in self.ranks):
                 failed, limit, look, seen = True, min(limit, now + GRACE), now, []
             if now >= look:
-                last, seen = seen, [self.waiting(end) for end in self.ranks if not end.ended]
-                if last == seen and all(seen) and (failed or self.hopeless()):
-                    return failed
+                waiting = [end for end in self.ranks if not end.ended]
+                last, seen = seen, [(end.rank, end.position) for end in waiting]
+                still = last == seen and all(end.position for end in waiting)
+                if still:
+                    self.look_at_all()
+                    if failed or self.hopeless():
+                        return failed
                 look = now + (LOOK if failed else PATIENCE)
-                for end in self.ranks:
-                    if not end.ended and not end.asked:
-                        end.ask()
+                for end in waiting:
+                    end.look()
             self.attend(min(limit, look, now + 1.0) - now)
         return True
 
     def hopeless(self) -> bool:
         """Whether ranks that all wait can never go on; `False` where data may still be moving."""
-        self.look_at_all()
-        return self.outcome(in_time=False).diagnosis.kind in FOREVER
-
-    def waiting(self, end: RankEnd) -> Any:
-        """Which operation a rank waits in, as far as it has said; None when in none."""
-        found = end.snapshot
-        if found is None or found["state"] != "inside" or not found.get("current"):
-            return None
-        operation = found["current"]
-        return end.rank, operation["name"], operation["group"], operation["number"]
+        return self.outcome(in_time=False, with_values=False).diagnosis.kind in FOREVER
 
     def look_at_all(self) -> None:
         """Get a snapshot of each rank that has not ended, from a signal handler if need be."""
@@ -290,10 +293,10 @@ class World:
         """The main thread's stack as a signal handler in the rank wrote it."""
         return crash.read_stack(os.path.join(self.folder, f"stack.{end.rank}"), end.thread)
 
-    def outcome(self, in_time: bool) -> Outcome:
-        """What came of it."""
+    def outcome(self, in_time: bool, with_values: bool = True) -> Outcome:
+        """What came of it, so far."""
         seconds = time.monotonic() - self.start
-        values = [self.value(end) for end in self.ranks]
+        values = [self.value(end) if with_values else None for end in self.ranks]
         for end in self.ranks:
             data = end.read(most=1 << 20)
             if self.live:
