@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from warpwise import curriculum
@@ -228,3 +229,9 @@ def test_text_that_is_not_toml_is_refused():
         curriculum.parse("x = = 1")
 
     assert str(caught.value) == "The manifest is not TOML: Invalid value (at line 1, column 5)."
+
+
+def test_lessons_have_fifteen_to_forty_cells(written):
+    """More are too many for one sitting."""
+    for unit in written:
+        assert 15 <= len(nbformat.read(unit.lesson, 4).cells) <= 40, unit.name

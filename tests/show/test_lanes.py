@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from warpwise.observe import profile
 from warpwise.observe.issue import Issues
 from warpwise.show import Lanes, show_lanes
 from warpwise.show.palette import TINTS
+from warpwise.show.touch import LaunchTouch
 from warpwise.simt import Kernel, OutOfBoundsError, run
 
 BRANCH = """
@@ -116,3 +118,13 @@ def test_drawing_changes_nothing_and_refuses_what_is_not_there() -> None:
         show_lanes(kernel[2, 32], x, block=2)
     with pytest.raises(OutOfBoundsError):
         show_lanes(kernel[3, 32], x)
+
+
+@pytest.mark.parametrize("block", [4, -1, (2, 0), (0, 2), (0, 0, 1)])
+def test_a_block_beside_the_grid_is_refused(block: Any) -> None:
+    """Also where its number in a row would be that of another block."""
+    kernel = Kernel.from_source("@cuda.jit\ndef k(x):\n    pass\n", "k")
+    about = LaunchTouch.of(kernel, (2, 2, 1), (32, 1, 1))
+    with pytest.raises(ValueError, match=r"there is no block .* the launch has 4"):
+        about.block_number(block)
+    assert about.block_number((1, 1)) == about.block_number(3) == 3

@@ -136,11 +136,8 @@ def show_banks(
     """
     kernel, grid, dims = parts(launch)
     about = LaunchTouch.of(kernel, grid, dims)
-    number = block if isinstance(block, int) else about.block_number(block)
-    if not 0 <= number < about.blocks:
-        raise ValueError(f"there is no block {block}: the launch has {about.blocks}.")
-    if not 0 <= warp < -(-about.threads_per_block // 32):
-        raise ValueError(f"there is no warp {warp}: a block has {about.threads_per_block} threads.")
+    number = about.block_number(block)
+    about.check_warp(warp)
     where = f"warp {warp} of block ({about.block_name(number)})"
     if about.blocks == 1:
         where = f"warp {warp}"

@@ -113,7 +113,7 @@ def show_flow(launch: Any, *args: Any, array: str, block: Any = 0) -> Flow:
     if not found:
         raise ValueError(f"block {block} stores nothing to an array {array!r}.")
     about = LaunchTouch.of(kernel, grid, dims)
-    number_of = block if isinstance(block, int) else about.block_number(block)
+    number_of = about.block_number(block)
     where = f", block {about.block_name(number_of)}" if about.blocks > 1 else ""
     size = 1 + max(one.index for stored in found for one in stored)
     notes = [trace.note] if trace.truncated else []

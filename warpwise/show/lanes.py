@@ -123,12 +123,8 @@ def show_lanes(launch: Any, *args: Any, block: Any = 0, warp: int = 0) -> Lanes:
 
     kernel, grid, dims = parts(launch)
     about = LaunchTouch.of(kernel, grid, dims)
-    number = block if isinstance(block, int) else about.block_number(block)
-    warps = -(-about.threads_per_block // 32)
-    if not 0 <= number < about.blocks:
-        raise ValueError(f"there is no block {block}: the launch has {about.blocks}.")
-    if not 0 <= warp < warps:
-        raise ValueError(f"there is no warp {warp}: a block has {warps}, counted from 0.")
+    number = about.block_number(block)
+    about.check_warp(warp)
     issues = Issues(number, warp)
     finished = listened(kernel, grid, dims, args, issues, shared_bytes(launch))
     rows = tuple(_rows(issues.issues[:ROWS], finished.program.sources, kernel.source))

@@ -159,7 +159,7 @@ def _drawn(launch: Any, args: tuple[Any, ...], array: str, block: Any) -> Rounds
     trace = Trace(LIMIT, block=block, arrays=array)
     listened(kernel, grid, dims, args, trace, shared_bytes(launch))
     about = LaunchTouch.of(kernel, grid, dims)
-    number = block if isinstance(block, int) else about.block_number(block)
+    number = about.block_number(block)
     found = _rounds(trace, about)
     if not found:
         raise ValueError(f"block {about.block_name(number)} never touches an array {array!r}.")

@@ -141,7 +141,7 @@ def show_steps(
     trace = Trace(LIMIT, block=block, arrays=array)
     listened(kernel, grid, dims, args, trace, shared_bytes(launch))
     about = LaunchTouch.of(kernel, grid, dims)
-    number = block if isinstance(block, int) else about.block_number(block)
+    number = about.block_number(block)
     rows = list(_rows(trace, about))
     notes = []
     steps = trace.steps + len(trace.barriers)

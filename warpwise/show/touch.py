@@ -75,10 +75,26 @@ class LaunchTouch:
         x, rest = number % self.grid[0], number // self.grid[0]
         return x, rest % self.grid[1], rest // self.grid[1]
 
-    def block_number(self, place: Sequence[int]) -> int:
-        """Number in the launch of the block at (x, y, z)."""
-        x, y, z = (*place, 0, 0)[:3]
-        return _linear((x, y, z), self.grid)
+    def block_number(self, block: int | Sequence[int]) -> int:
+        """Number in the launch of a block, given by its number or as (x, y, z).
+
+        ValueError for one that the launch does not have.
+        """
+        if isinstance(block, int):
+            number, there = block, 0 <= block < self.blocks
+        else:
+            x, y, z = (*block, 0, 0)[:3]
+            number = _linear((x, y, z), self.grid)
+            there = all(0 <= k < n for k, n in zip((x, y, z), self.grid, strict=True))
+        if not there:
+            raise ValueError(f"there is no block {block}: the launch has {self.blocks}.")
+        return number
+
+    def check_warp(self, warp: int) -> None:
+        """ValueError for a warp that a block does not have."""
+        warps = -(-self.threads_per_block // 32)
+        if not 0 <= warp < warps:
+            raise ValueError(f"there is no warp {warp}: a block has {warps}, counted from 0.")
 
     def thread_number(self, place: Dim3) -> int:
         """Number inside its block of the thread at (x, y, z)."""

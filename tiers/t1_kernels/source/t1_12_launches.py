@@ -149,19 +149,15 @@ print(f"six launches: {6 * (single.loads.sectors + single.stores.sectors):,} sec
 print(f"one launch:   {whole.loads.sectors + whole.stores.sectors:,} sectors (counted)")
 print("guess:", guess)
 
+explain(six_steps[391, 256], fused, x, a, b, device="A100")
+
 # %% [markdown]
 r"""
 **A sixth** of the sectors: 25,000 instead of 150,000. Between two launches a value has to go through global memory; inside a kernel it stays in a register.
 In Nsight Compute these are `l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum` and `..._op_st.sum`.
 
 `explain` shows the fused kernel from all sides. Find the modelled time, and the microseconds to launch among its assumptions.
-"""
 
-# %%
-explain(six_steps[391, 256], fused, x, a, b, device="A100")
-
-# %% [markdown]
-r"""
 100,000 elements move in less than a microsecond. Most of the modelled time *is* the launch.
 
 ## 3. A graph: many launches at once
@@ -403,10 +399,7 @@ Of these, 16 chunks are the best. With 64, the 192 calls take 960 us: the job is
 *Three* streams are as good as four. How many are enough follows from Little's law, as in `t1_10_occupancy`:
 a chunk is under way for the sum of its three times, and the slowest engine needs a new one after the largest of them.
 (200 + 300 + 200) / 300 is 2.33, so 3. With fewer, the next chunk of a stream comes too late: its stream is still busy with the one before.
-"""
 
-# %% [markdown]
-r"""
 ### Does a real device do this?
 
 A test published in 2012 ran three versions of a job of 4 chunks on two devices [10]:
