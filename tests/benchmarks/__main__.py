@@ -3,6 +3,11 @@
     python -m tests.benchmarks [--only "saxpy,gemm tiled"] [--repeats 5] [--json FILE] [--no-numba]
 
 Times are CPU seconds of simulators on this machine, not of any GPU.  Nothing here passes or fails.
+
+A launch runs on one core.  Blocks of a launch may store to one element, and then the last in block
+order wins, in every run; with chunks on two cores it would be whoever comes last.  What two cores
+would gain at most is printed, too: what is not spent in NumPy's and compiled loops holds Python's
+interpreter lock.
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ import json
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -56,6 +62,23 @@ def against_loops(repeats: int) -> dict[str, float]:
     }, repeats)  # fmt: skip
 
 
+def two_threads(repeats: int) -> dict[str, float]:
+    """Wall-clock seconds of two launches one after the other, and in two threads."""
+    launches = [BENCHMARKS["stencil"].make(BENCHMARKS["stencil"].full) for _ in range(2)]
+
+    def in_threads() -> None:
+        threads = [threading.Thread(target=run, args=launch) for launch in launches]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    return shortest({
+        "one after the other": lambda: [run(*launch) for launch in launches],
+        "two threads": in_threads,
+    }, repeats, time.perf_counter)  # fmt: skip
+
+
 def first_call() -> float:
     """Wall-clock seconds of a first small launch in a fresh process, imports included."""
     start = time.perf_counter()
@@ -87,6 +110,7 @@ def measure(names: list[str], repeats: int, numba: bool) -> dict[str, Any]:
             figures["numba"] = theirs[name]
         found["kernels"][name] = figures
     found["gemm"] = against_loops(repeats)
+    found["threads"] = two_threads(repeats)
     found["first_call"] = first_call()
     return found
 
@@ -115,6 +139,9 @@ def show(found: dict[str, Any]) -> None:
     print(f"\nTiled product of 512 x 512 with all counters: {gemm['simulator with counters']:.2f} "
           f"s, {gemm['simulator with counters'] / gemm['loops']:.2f} times compiled loops "
           f"({gemm['loops']:.2f} s; wanted: 2.5)")  # fmt: skip
+    threads = found["threads"]
+    share = threads["two threads"] / threads["one after the other"]
+    print(f"Two launches in two threads take {share:.2f} of the time of one after the other")
     print(f"First call in a fresh process: {found['first_call']:.1f} s (wanted: 6)")
 
 

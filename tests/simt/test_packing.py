@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from warpwise.observe.counters import Counters
-from warpwise.simt import Kernel, LivelockError, packing
+from warpwise.simt import Kernel, LivelockError, packing, tape
 
 HEADER = """
 from numba import float32, float64, int32
@@ -141,6 +141,7 @@ def run(body: str, monkeypatch: pytest.MonkeyPatch, least: int) -> tuple[Any, An
     """The results, the counters and how often lanes were packed."""
     monkeypatch.setattr(packing, "LEAST", least)
     monkeypatch.setattr(packing, "SHARE", 1.0)
+    monkeypatch.setattr(tape, "LEAST", 10**9)
     calls = []
     original = packing.Packing.pack
     monkeypatch.setattr(packing.Packing, "pack", lambda *args: calls.append(1) or original(*args))
@@ -197,6 +198,7 @@ def test_random_kernels_packed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(packing, "LEAST", 2)
     monkeypatch.setattr(packing, "SHARE", 1.0)
+    monkeypatch.setattr(tape, "LEAST", 10**9)
     cases = map(writer.case, range(300, 306))
     assert [text for text in map(verdict.compare, cases) if text] == []
 
@@ -204,6 +206,7 @@ def test_random_kernels_packed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_endless_loop_is_still_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some lanes leave, and the packed rest never does."""
     monkeypatch.setattr(packing, "LEAST", 2)
+    monkeypatch.setattr(tape, "LEAST", 10**9)
     body = """
     v = i
     while v % 5 != 4:

@@ -9,6 +9,7 @@ Glossary
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,7 +76,7 @@ class Counters(Quiet):
         self.places: dict[int, Place] = {}
         self.branches: dict[int, BranchPlace] = {}
         self.barriers: dict[int, int] = {}
-        self.segments: Any = np.zeros((0, 3), np.int64)  # entries, lanes, warps
+        self.segments: Any = np.zeros((0, 2), np.int64)  # lanes, warps
         self.unique: dict[str, int] = {}  # array name -> sectors touched at least once
         self.unique_per_block: dict[str, int] = {}  # ... summed over the blocks
         self.busiest_warp = 0  # most instructions that one warp issued
@@ -87,7 +88,7 @@ class Counters(Quiet):
         self._known: dict[int, Population] = {}  # by the id of the mask, which it holds
 
     def begin(self, run: Run) -> None:
-        self.segments = np.zeros((len(run.program.segments), 3), np.int64)
+        self.segments = np.zeros((len(run.program.segments), 2), np.int64)
         self._touched = {}
         for name, value in run.arguments.items():
             if isinstance(value, ArrayRef):
@@ -184,7 +185,7 @@ class Counters(Quiet):
 
     def segment(self, run: Run, number: int, m: Mask) -> None:
         active = self._population(run, m)
-        self.segments[number] += (1, active.lanes, active.warps)
+        self.segments[number] += (active.lanes, active.warps)
         instructions = len(run.program.segments[number])
         if active.warps == self._here:
             self._all += instructions
@@ -194,16 +195,33 @@ class Counters(Quiet):
             self._slots += instructions * active.table
 
     def branch(self, run: Run, site: int, yes: Mask, no: Mask) -> None:
-        place = self.branches.get(site)
-        if place is None:
-            where = run.program.sites[site]
-            place = self.branches[site] = BranchPlace(where.function, where.line)
+        place = self._branch(run, site)
         taken, passed = self._population(run, yes), self._population(run, no)
         both = 0
         if taken.lanes and passed.lanes:
             both = taken.shared(passed, run.lanes[0])
         warps = taken.warps + passed.warps - both
         place.counts.add(Branches(warps, both, taken.lanes + passed.lanes, taken.lanes))
+
+    def _branch(self, run: Run, site: int) -> BranchPlace:
+        place = self.branches.get(site)
+        if place is None:
+            where = run.program.sites[site]
+            place = self.branches[site] = BranchPlace(where.function, where.line)
+        return place
+
+    def rounds(
+        self, run: Run, segments: Iterable[tuple[int, Any]], branches: Iterable[tuple[int, Any]],
+        slots: Any,
+    ) -> None:  # fmt: skip
+        """What many rounds of a loop add: by segment, lanes and warps; by branch, the numbers of
+        `Branches`; and the instructions that each warp has issued."""
+        for number, counts in segments:
+            self.segments[number] += counts
+        for site, counts in branches:
+            if counts.any():
+                self._branch(run, site).counts.add(Branches(*counts.tolist()))
+        self._slots += slots
 
     def barrier(self, run: Run, site: int, m: Mask) -> None:
         blocks, threads = run.lanes

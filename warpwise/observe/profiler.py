@@ -47,7 +47,7 @@ def build(kernel: Kernel, counters: Counters, run: Run, notes: Sequence[Note] = 
     for site, count in counters.barriers.items():
         where = run.program.sites[site]
         lines.at(where.function, where.line).barriers += count
-    for entries, (_, lanes, warps) in zip(run.program.segments, counters.segments, strict=True):
+    for entries, (lanes, warps) in zip(run.program.segments, counters.segments, strict=True):
         for function, number, kind, role in entries:
             line = lines.at(function, number)
             line.work.slots += int(warps)

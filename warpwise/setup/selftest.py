@@ -45,9 +45,9 @@ def main() -> int:
 def warm() -> None:
     """Compiles what the simulator keeps compiled, so that the first lab does not wait for it."""
     from warpwise.observe import addresses, claims, shadow, touched, warps
-    from warpwise.simt import atomics, blending, random
+    from warpwise.simt import atomics, blending, random, strips
 
-    for module in (atomics, blending, random, addresses, claims, shadow, touched, warps):
+    for module in (atomics, blending, random, strips, addresses, claims, shadow, touched, warps):
         module.warm()
 
 

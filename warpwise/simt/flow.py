@@ -30,6 +30,7 @@ class Loop:
     breaks: list[Edge] = field(default_factory=list)
     continues: list[Edge] = field(default_factory=list)
     inside: Lines = field(default_factory=list)  # where the lanes that go on may be packed
+    spin: str = ""  # what looks whether a `while` ever ends
 
 
 @dataclass

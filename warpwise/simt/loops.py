@@ -12,6 +12,7 @@ from .lowering import Again
 from .names import FUNCTION_EXITS, assigned_in, has, idle_in, may_leave_body
 from .packing import plan
 from .program import Lines, flattened
+from .tape import record
 
 if TYPE_CHECKING:
     from .statements import Function
@@ -107,6 +108,8 @@ def pack_loop(
     found = plan(flattened(lines), numbers, others, {loop.mask, *own})
     if found is None:
         return
+    if loop.spin and not found[0]:
+        tape_loop(fl, loop, lines, before, *found[1:])
     packing = fl.temporary("packing")
     state = ", ".join("(" + "".join(f"{n}, " for n in names) + ")" for names in found)
     names = "".join(f"{n}, " for part in found for n in part)
@@ -119,6 +122,38 @@ def pack_loop(
     if own:
         loop.inside.append(f"{indent}        {own[0]}.pack({packing})")
     after.append(f"{indent}{names or '_ '}= {packing}.unpack({state})")
+
+
+def tape_loop(
+    fl: Function, loop: Loop, lines: Lines, before: Lines, changed: list[str], kept: list[str]
+) -> None:
+    """Let strips of lanes run the rest of a `while` when lanes leave it, where there is a tape."""
+    dtypes = {
+        name: typing.numpy_dtype(kind) for (_, kind), name in fl.variables.items()
+        if name in changed or name in kept
+    }  # fmt: skip
+    if any(name not in dtypes for name in changed + kept):
+        return
+    indent = "    " * (fl.depth + 1)
+    loop.inside.append(f"{indent}pass")
+    found = record(
+        flattened(lines), loop.mask, {n: dtypes[n] for n in changed}, {n: dtypes[n] for n in kept},
+        fl.program.constants,
+    )  # fmt: skip
+    loop.inside.pop()
+    if found is None:
+        return
+    tape = fl.temporary("tape")
+    before.append(
+        f"{'    ' * fl.depth}{tape} = {fl.program.constant(found)}.begin(rt, {loop.spin})"
+    )
+    first, second = ("(" + "".join(f"{n}, " for n in names) + ")" for names in (changed, kept))
+    names = "".join(f"{n}, " for n in changed)
+    loop.inside += [
+        f"{indent}if {tape}.due({loop.mask}):",
+        f"{indent}    {loop.mask}, {names}= {tape}.run({loop.mask}, {first}, {second})",
+        f"{indent}    if {loop.mask} is False: break",
+    ]
 
 
 def _loop_else(fl: Function, node: ast.While | ast.For, loop: Loop) -> bool:
@@ -178,4 +213,5 @@ def lower_while(fl: Function, node: ast.While) -> bool:
         tick = f"if {tick}: yield ('spin', {spin}, {mask}, 0)"
     lines.append(f"{indent}{tick}")
     fl.emit("while True:")
+    loop.spin = spin
     return finish_loop(fl, node, loop, lines)

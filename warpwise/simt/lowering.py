@@ -222,7 +222,8 @@ def _ours(name: str) -> bool:
     from . import checks, runtime
 
     stem = name.rstrip("0123456789")
-    ours = "m_ t_ c_ v_ r_ view_ lanes_ value_ spin_ again_ packing_ broke_m_ assigned_".split()  # noqa: SIM905
+    ours = ("m_", "t_", "c_", "v_", "r_", "view_", "lanes_", "value_", "spin_", "again_", "tape_",
+            "packing_", "broke_m_", "assigned_")  # fmt: skip
     return (
         name in ("value_returned", "lanes_gone", "_") or stem in ours or bool(_CONSTANT.match(name))
         or any(hasattr(module, name) for module in (checks, ops, runtime))

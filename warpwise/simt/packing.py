@@ -136,10 +136,10 @@ class Packing:
 
 
 #: Uses of the run in a loop that may be packed: what only observers hear, and inner loops.
-_HEARD = re.compile(r"rt\.(segment|branch)\(|(Packing|Spin)\(rt\b")
+_HEARD = re.compile(r"rt\.(segment|branch)\(|(Packing|Spin)\(rt\b|\.begin\(rt\b")
 _NAME = re.compile(r"(?<![\w.'])[A-Za-z_]\w*")
 _TEXT = re.compile(r"'(\\.|[^'])*'|\"(\\.|[^\"])*\"")
-_TEMPORARY = re.compile(r"(m|t|c|v|r|view|lanes|value|again|packing)_\d+")
+_TEMPORARY = re.compile(r"(m|t|c|v|r|view|lanes|value|again|packing|tape)_\d+")
 _MASK = re.compile(r"lanes_gone|broke_\w+|assigned_\d+|m_\d+")
 
 

@@ -186,7 +186,7 @@ class Program:
         for lines in self.functions:
             parts += flattened(lines)
             parts.append("")
-        self.text = "\n".join(_with_bodies(parts))
+        self.text = "\n".join(with_bodies(parts))
         words = {**vars(runtime), **vars(ops), **vars(checks)}
         namespace: dict[str, Any] = {**words, **self.constants, "np": np}
         code = compile(self.text, f"<generated {self.name}>", "exec")
@@ -194,7 +194,7 @@ class Program:
         self.entry = namespace[entry]
 
 
-def _with_bodies(lines: list[str]) -> Iterator[str]:
+def with_bodies(lines: list[str]) -> Iterator[str]:
     """The lines, with `pass` where a block would be empty."""
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         yield line

@@ -250,6 +250,11 @@ class Spin:
         self._seen: tuple[Any, ...] | None = None
         self._memory: Any = None
 
+    def look(self) -> None:
+        """Look at the next iteration: many have passed that were not told."""
+        if self._seen is None:
+            self._count = self.EARLY - 1
+
     def tick(self, state: tuple[Any, ...]) -> bool:
         """Called at the end of each iteration with the loop's variables and, last, its mask.  True
         when the loop has to wait for other warps."""
