@@ -58,7 +58,8 @@ def lower(fn: Function, node: Any, target: Any, called: Any, signature: Any) -> 
         raise Unknown(f"call of {called}")
     if called in (min, max) and result in arithmetic.FLOATS:
         for k in range(1, len(args)):  # compared pair by pair, in the type that holds both
-            fn.count(node, cuda_target.typing_context.unify_types(*kinds[: k + 1]))
+            if not {v.name for v in node.args[: k + 1]} <= fn.fixed:
+                fn.count(node, cuda_target.typing_context.unify_types(*kinds[: k + 1]))
     return f"{fn.held(f)}({', '.join(args)})", result
 
 
