@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from ..simt.launch import Dim3, Run
+from ..simt.dimensions import Dim3
+from ..simt.launch import Run
 from ..simt.program import Site
 from . import shadow
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..simt.launch import Dim3, Run
+from ..simt.dimensions import Dim3
+from ..simt.launch import Run
 from ..simt.program import Note
 from ..simt.values import ArrayRef, Mask, Value
 from .base import Quiet

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..simt.dimensions import Dim3, unravel
 from ..simt.errors import (
     BarrierDivergenceError,
     LivelockError,
@@ -18,7 +19,7 @@ from ..simt.errors import (
     OutOfBoundsError,
     SimtError,
 )
-from ..simt.launch import Dim3, Run, unravel
+from ..simt.launch import Run
 from ..simt.misuse import Misuse, text_of
 from ..simt.program import Site
 from ..simt.values import ArrayRef

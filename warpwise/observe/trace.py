@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from ..simt.dimensions import Dim3, unravel
 from ..simt.errors import LaunchError
-from ..simt.launch import Dim3, Run, unravel
+from ..simt.launch import Run
 from ..simt.values import ArrayRef, Mask, Value
 from .base import Quiet
 

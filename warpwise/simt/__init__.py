@@ -8,7 +8,7 @@
                attributes.py, subscripts.py, calls.py      what has a value
                structures.py, vectors.py, named.py         records, vector types, enums
                lowering.py, program.py                     the text that comes out
-    running    launch.py, memory.py, values.py, records.py, ops.py, runtime.py
+    running    launch.py, dimensions.py, memory.py, values.py, records.py, ops.py, runtime.py
     host       decorator.py, kernel.py, launched.py, device_functions.py, declared.py, texts.py
                adoption.py, arguments.py, failures.py, api.py
                device_array.py, device_memory.py, allocation.py, transfers.py, capacity.py

@@ -15,10 +15,11 @@ from . import declared, failures, typing
 from .arguments import Argument, bind, write_back
 from .device import get_current_device
 from .device_functions import DeviceFunction
+from .dimensions import check_shared
 from .errors import LaunchError, SourceError, TypingError, UnsupportedError
 from .frozen import FrozenScope, told
 from .inspection import Inspectable, Overload
-from .launch import Observer, Run, check_shared
+from .launch import Observer, Run
 from .launched import Launch
 from .names import parameters_of
 from .native import types_of

@@ -11,8 +11,9 @@ import numpy as np
 from . import host_log
 from .allocation import HostVisibleArray
 from .arguments import ArgumentHint
+from .dimensions import configuration, shared_bytes
 from .errors import LaunchError, SimtError
-from .launch import Run, configuration, shared_bytes
+from .launch import Run
 
 if TYPE_CHECKING:
     from .kernel import Kernel

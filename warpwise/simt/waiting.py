@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from .dimensions import Dim3
 from .errors import LivelockError, SimtError, livelock, not_simulated
-from .launch import Dim3, Run
+from .launch import Run
 from .program import Note, Program
 from .storage import where_in_buffer
 from .values import ArrayRef, Root
