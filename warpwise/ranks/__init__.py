@@ -6,7 +6,8 @@ See README.md beside this file.
 
 from typing import TYPE_CHECKING, Any
 
-from .outcome import Hang, Outcome, RankError
+from .errors import Hang, RankError
+from .outcome import Outcome
 
 if TYPE_CHECKING:
     from .launch import run_ranks

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from . import outcome, output, pickling, torchrun, worker
+from . import errors, output, pickling, torchrun, worker
+from .interrupts import without_interrupts
 from .outcome import Outcome
-from .world import MOST, World, without_interrupts
+from .world import MOST, World
 
 BACKENDS = ("gloo", "nccl", "cpu:gloo,cuda:nccl")
 
@@ -59,8 +60,8 @@ def run_ranks(
         show_output(found)
     if raises and not found.ok:
         if "stuck" in found.status:
-            raise outcome.hung(found, timeout) from None
-        raise outcome.failed(found) from None
+            raise errors.hung(found, timeout) from None
+        raise errors.failed(found) from None
     return found
 
 

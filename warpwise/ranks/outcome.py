@@ -1,10 +1,8 @@
-"""What came of a world: values, output and status of each rank, and the errors that say why."""
+"""What came of a world: values, output, status and failure of each rank."""
 
 from __future__ import annotations
 
 import html
-import pickle
-import signal
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,46 +10,12 @@ from typing import Any
 
 from . import output, sites
 from .diagnosis import Diagnosis
+from .failure import Failure
 from .ledger import Ledger
 from .referee import diagnose
 
 # Diagnoses of ranks that would wait for ever, whatever time they get.
 FOREVER = frozenset({"order", "groups", "cycle", "missing", "iterations", "peer", "tag"})
-
-# What to do about messages of PyTorch's that do not say so.
-HINTS = {
-    "initialize the default process group twice": "run_ranks has formed the process group: leave "
-    "init_process_group out.",
-    "Default process group has not been initialized": "the function destroyed the process group, "
-    "or a process that it started has none.",
-    "Torch not compiled with CUDA enabled": "this PyTorch has no GPU support: make tensors on the "
-    "CPU, or on `dist.get_rank()`'s GPU where torch.cuda.is_available().",
-    "Cannot use ReduceOp.PREMUL_SUM with Gloo": "multiply before a sum: gloo has no PREMUL_SUM.",
-}
-
-
-@dataclass(frozen=True)
-class Failure:
-    """How one rank failed."""
-
-    rank: int
-    name: str  # of the exception; empty for a process that died
-    message: str
-    lines: list[sites.Site] = field(default_factory=list)  # of the learner's code, innermost last
-    text: str = ""  # the whole traceback
-    causes: list[str] = field(default_factory=list)  # the exceptions before it, latest first
-    time: float = 0.0  # seconds on the clock that all processes of a machine share
-    exit_code: int | None = None  # of a process that died; minus the signal's number
-    collateral: bool = False  # it failed because another rank did
-    exception: BaseException | None = field(default=None, compare=False)
-
-    @property
-    def site(self) -> sites.Site | None:
-        """The learner's line that failed."""
-        return self.lines[-1] if self.lines else None
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.message}" if self.name else self.message
 
 
 @dataclass
@@ -172,106 +136,3 @@ def where(snapshot: dict[str, Any] | None) -> str:
         place = sites.describe(operation["site"])
         return f"waiting in {operation['name']} #{operation['number']}, {place}"
     return f"at {sites.describe(sites.site(sites.learners_frame(snapshot.get('stack') or [])))}"
-
-
-def died(code: int) -> str:
-    """The end of a process in words."""
-    if code >= 0:
-        return f"its process ended with exit code {code}"
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = f"signal {-code}"
-    meaning = {
-        "SIGSEGV": " (it touched memory that is not its own)",
-        "SIGABRT": " (C++ code gave up: often tensors whose sizes differ between ranks)",
-        "SIGKILL": " (from outside: often the machine was out of memory)",
-    }.get(name, "")
-    return f"its process was ended by {name}{meaning}"
-
-
-def unpickled(block: bytes) -> BaseException | None:
-    """A rank's exception, where it can be rebuilt here."""
-    try:
-        return pickle.loads(block) if block else None
-    except Exception:
-        return None
-
-
-class RankError(Exception):
-    """A rank failed; `outcome` holds what all ranks did, `failure` the first failure.
-
-    `exception` is the exception of that rank, or None.
-    """
-
-    def __init__(self, message: str, outcome: Outcome) -> None:
-        super().__init__(message)
-        self.outcome = outcome
-
-    @property
-    def failure(self) -> Failure | None:
-        return self.outcome.first
-
-    @property
-    def exception(self) -> BaseException | None:
-        return self.failure.exception if self.failure else None
-
-    def _render_traceback_(self) -> list[str]:
-        """What a notebook shows: the message, without the frames of this package."""
-        return [f"{type(self).__name__}: {self}"]
-
-    def __reduce__(self) -> Any:
-        return type(self), (str(self), self.outcome)
-
-
-class Hang(RankError):
-    """Ranks wait for ever, or had not ended at the deadline.
-
-    `outcome.diagnosis` says who waits for whom.
-    """
-
-
-def failed(outcome: Outcome) -> RankError:
-    """The error of a world in which a rank failed."""
-    first = outcome.first
-    assert first is not None
-    alike = [f for f in outcome.errors if f and (str(f), f.lines) == (str(first), first.lines)]
-    everyone = len(alike) == outcome.size > 1
-    who = f"all {outcome.size} ranks" if everyone else f"rank {first.rank} of {outcome.size}"
-    lines = [f"{who} failed: {first}"]
-    lines += [f"  {sites.describe(line)}" for line in reversed(first.lines)]
-    lines += [f"  after {cause}" for cause in first.causes]
-    lines += [f"  {hint}" for text, hint in HINTS.items() if text in first.message]
-    if first.text and not first.lines:  # it failed outside the learner's code: all there is
-        lines.append(indented(first.text))
-    if everyone:
-        return RankError("\n".join(lines), outcome)
-    peers = []
-    for who, status, what in outcome.rows():
-        if who != f"rank {first.rank}" and status != "ok":
-            peers.append(f"  {who} ({status}): " + what.replace("\n", "\n  "))
-    if outcome.diagnosis:
-        lines.append(str(outcome.diagnosis))
-    elif peers:
-        lines += ["The others:", *peers]
-    return RankError("\n".join(lines), outcome)
-
-
-def hung(outcome: Outcome, timeout: float) -> Hang:
-    """The error of a world that had not ended at the deadline."""
-    stuck = [rank for rank, status in enumerate(outcome.status) if status == "stuck"]
-    who = output.ranks_text(stuck, outcome.size)
-    waiting = all((outcome.snapshots[rank] or {}).get("state") == "inside" for rank in stuck)
-    if waiting and outcome.diagnosis.kind in FOREVER:  # known, often long before the deadline
-        lines = [f"{who} would wait for ever."]
-    else:
-        lines = [f"{who} had not ended after {timeout:g} s."]
-    if outcome.diagnosis:
-        lines.append(str(outcome.diagnosis))
-    else:
-        lines += [f"  {who}: {what}" for who, _, what in outcome.rows()]
-    return Hang("\n".join(lines), outcome)
-
-
-def indented(text: str) -> str:
-    return "\n".join("  " + line for line in text.rstrip().splitlines())

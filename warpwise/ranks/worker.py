@@ -7,7 +7,6 @@ the world: its peers then show where they wait for it, not that a connection was
 
 from __future__ import annotations
 
-import contextlib
 import faulthandler
 import mmap
 import os
@@ -20,14 +19,11 @@ import traceback
 from datetime import timedelta
 from typing import Any
 
-from . import pickling, sites, wire
+from . import pickling, process, report, sites, wire
 
 # The parent ends a world at its own deadline; a limit of the process group would end ranks one by
 # one and hide who waits for whom.
 NO_LIMIT = timedelta(days=7)
-LONGEST = 10_000  # characters of a message or a traceback that are sent
-DEEPEST = 8  # innermost lines of the learner's that are sent: a recursion has thousands
-LOOPBACK = "lo0" if sys.platform == "darwin" else "lo"
 
 running: list[Rank] = []  # the rank that this process is; empty everywhere else
 
@@ -39,7 +35,7 @@ class Rank:
         self.world = world
         self.rank = rank
         self.size: int = world["size"]
-        self.process = os.getpid()
+        self.number = os.getpid()
         self.control = socket.socket(fileno=control)
         self.recorder: Any = None
         self.state = "outside"
@@ -52,7 +48,7 @@ class Rank:
             with self._lock:
                 wire.send(self.control, {"kind": kind, "time": time.monotonic(), **head}, block)
         except OSError:
-            leave()
+            process.leave()
 
     def listen(self) -> None:
         """Do what the parent asks; end with it."""
@@ -63,7 +59,7 @@ class Rank:
                     self.send("look", position=self.position())
                 elif message["kind"] == "snapshot":
                     self.send("snapshot", snapshot=self.snapshot())
-        leave()
+        process.leave()
 
     def position(self) -> list[int] | None:
         """Which operation it waits in, if in any."""
@@ -140,63 +136,23 @@ class Rank:
             self.fail(problem)
             return
         self.state = "finished"
-        flush()
+        process.flush()
         self.send("value", block, snapshot=self.snapshot())
 
     def fail(self, error: BaseException) -> None:
-        """Report an exception: as plain data, and as a pickle where it has one."""
+        """Report an exception."""
         self.state = "failed"
-        described = traceback.TracebackException.from_exception(error)
-        # The first frames are the launcher's.
-        own = os.path.dirname(__file__)
-        while described.stack and os.path.dirname(described.stack[0].filename) == own:
-            del described.stack[0]
-        trace = [[frame.filename, frame.lineno, frame.name] for frame in described.stack]
-        lines = [sites.site(frame) for frame in trace if sites.is_learners(frame[0])]
-        try:
-            block, _ = pickling.dumps(error)
-        except Exception:
-            block = b""
-        flush()
-        self.send(
-            "error",
-            block,
-            name=type(error).__qualname__,
-            message=said(error),
-            lines=lines[-DEEPEST:],
-            causes=causes(error),
-            text="".join(described.format())[-LONGEST:] if described.stack else "",
-            snapshot=self.snapshot(),
-        )
+        facts, block = report.describe(error)
+        process.flush()
+        self.send("error", block, **facts, snapshot=self.snapshot())
 
     def stop_if_forked(self, error: BaseException | None = None) -> None:
         """A copy that the function made with os.fork must not speak for this rank."""
-        if os.getpid() != self.process:
+        if os.getpid() != self.number:
             if error is not None:
                 traceback.print_exception(error)
-            flush()
+            process.flush()
             os._exit(error is not None)
-
-
-def said(error: BaseException) -> str:
-    """The message of an exception, of bounded length; its class may be the learner's."""
-    try:
-        text = str(error)
-    except Exception as problem:
-        return f"(its message cannot be shown: {type(problem).__name__})"
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... ({len(text):,} characters)"
-
-
-def causes(error: BaseException) -> list[str]:
-    """The exceptions that led to this one, latest first."""
-    found: list[str] = []
-    while len(found) < 5:
-        cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-        if cause is None:
-            break
-        found.append(f"{type(cause).__qualname__}: {said(cause)}")
-        error = cause
-    return found
 
 
 def choose_backend(size: int) -> str:
@@ -211,54 +167,17 @@ def gpus() -> int:
     return torch.cuda.device_count() if torch.cuda.is_available() else 0
 
 
-def leave() -> None:
-    """End this process and those that it started."""
-    os.killpg(0, signal.SIGKILL)
-    os._exit(1)
-
-
-def redirect(output: int) -> None:
-    """Send all that this process, its C++ and its children print to one pipe."""
-    for descriptor in (1, 2):
-        os.dup2(output, descriptor)
-    os.close(output)
-    sys.stdout, sys.stderr = (
-        open(k, "w", buffering=1, errors="replace", closefd=False)  # noqa: SIM115
-        for k in (1, 2)
-    )
-
-
-def flush() -> None:
-    """Empty the buffers of Python and of C: this process ends without doing so."""
-    import ctypes
-
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):  # the function may have closed or replaced it
-            stream.flush()
-    ctypes.CDLL(None).fflush(None)
-
-
-def die_with(parent: int) -> None:
-    """Let the kernel end this process when its parent ends (Linux)."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, <sys/prctl.h>
-        if os.getppid() != parent:
-            leave()
-
-
 def start(world: dict[str, Any], rank: int, control: int, output: int, payload: int) -> None:
     """What the fork server calls in a new process; does not return."""
     try:
         parent = os.getppid()
         os.setpgid(0, 0)
-        die_with(parent)
+        process.die_with(parent)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        redirect(output)
-        prepare(world, rank)
+        process.redirect(output)
+        process.prepare(world, rank)
         this = Rank(world, rank, control)
         running.append(this)
         # Kept open for as long as the process lives: it is written to by signal handlers.
@@ -271,25 +190,4 @@ def start(world: dict[str, Any], rank: int, control: int, output: int, payload: 
     except BaseException:
         traceback.print_exc()
     finally:
-        leave()
-
-
-def prepare(world: dict[str, Any], rank: int) -> None:
-    """Make this process look like the parent: folder, path, environment."""
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is reported; no file is left
-    threads = {name: os.environ[name] for name in world["threads"] if name in os.environ}
-    os.environ.clear()
-    os.environ.update(world["environment"])
-    os.environ.update(threads)
-    os.environ.setdefault("GLOO_SOCKET_IFNAME", LOOPBACK)
-    size = str(world["size"])
-    os.environ |= {
-        "RANK": str(rank),
-        "LOCAL_RANK": str(rank),
-        "WORLD_SIZE": size,
-        "LOCAL_WORLD_SIZE": size,
-    }
-    sys.path[:] = world["path"]
-    os.chdir(world["cwd"])
+        process.leave()

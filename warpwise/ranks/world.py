@@ -8,7 +8,6 @@ world's socket ends every rank.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import errno
 import os
 import selectors
@@ -17,13 +16,14 @@ import signal
 import socket
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
-from . import blackbox, crash, output, pickling, sites, wire, zygote
-from .outcome import FOREVER, Failure, Outcome, died, unpickled
+from . import output, pickling, wire, zygote
+from .failure import with_collateral
+from .interrupts import without_interrupts
+from .outcome import FOREVER, Outcome
+from .rank_end import RankEnd
 
 MOST = 128  # ranks: each needs two open files here
 GRACE = 1.0  # seconds that the others get after a first failure to end or to show where they wait
@@ -31,83 +31,6 @@ LOOK = 0.1  # seconds between two looks at the others after a failure
 PATIENCE = 1.5  # and between two looks at ranks that all may wait for ever
 ANSWER = 0.4  # seconds to answer a question; after that a signal asks
 CLOSE = 10.0  # seconds for the kernel to end processes that were killed
-# What gloo and nccl say when the other end of a connection is gone.
-LOST_PEER = (
-    "Connection closed by peer", "Connection reset by peer", "Connection refused", "Broken pipe",
-    "Socket closed", "failed to pass monitoredBarrier", "remote process exited",
-)  # fmt: skip
-
-
-class RankEnd:
-    """What this process has of one rank."""
-
-    def __init__(self, rank: int, control: socket.socket, printed: int) -> None:
-        self.rank = rank
-        self.control = control
-        self.printed = printed  # the reading end of its output
-        self.inbox = wire.Inbox(control)
-        self.text = output.Transcript()
-        self.unshown = b""  # a line of a live echo that is not whole yet
-        self.thread = 0  # identity of its main thread
-        self.answer: tuple[dict[str, Any], bytes] | None = None
-        self.snapshot: dict[str, Any] | None = None
-        self.asked = False
-        self.position: Any = None  # the operation it waits in, when it was last looked at
-        self.exit_code: int | None = None
-        self.exit_time = 0.0
-        control.setblocking(False)
-        os.set_blocking(printed, False)
-
-    @property
-    def ended(self) -> bool:
-        return self.answer is not None or self.exit_code is not None
-
-    @property
-    def failed(self) -> bool:
-        if self.answer is not None:
-            return self.answer[0]["kind"] == "error"
-        return self.exit_code is not None
-
-    def look(self) -> None:
-        """Ask for its position; it goes on working meanwhile."""
-        self.position = None
-        with contextlib.suppress(OSError):
-            wire.send(self.control, {"kind": "look"})
-
-    def ask(self) -> None:
-        """Ask where it is; the answer becomes `snapshot`."""
-        self.asked = True
-        with contextlib.suppress(OSError):
-            wire.send(self.control, {"kind": "snapshot"})
-
-    def listen(self) -> None:
-        """Take its messages."""
-        for message, block in self.inbox.read():
-            if message["kind"] == "start":
-                self.thread = message["thread"]
-            elif message["kind"] == "look":
-                self.position = message["position"]
-            else:
-                self.snapshot = message["snapshot"]
-                self.asked = False
-            if message["kind"] in ("value", "error"):
-                self.answer = message, block
-
-    def read(self, most: int = 16) -> bytes:
-        """Take what it has printed, up to `most` pieces."""
-        pieces = []
-        with contextlib.suppress(BlockingIOError):
-            for _ in range(most):
-                piece = os.read(self.printed, 1 << 16)
-                if not piece:
-                    break
-                self.text.add(piece)
-                pieces.append(piece)
-        return b"".join(pieces)
-
-    def close(self) -> None:
-        self.control.close()
-        os.close(self.printed)
 
 
 class World:
@@ -168,7 +91,7 @@ class World:
             control.close()
             its_control.close()
             raise
-        end = RankEnd(rank, control, printed)
+        end = RankEnd(rank, self.folder, control, printed)
         self.ranks.append(end)
         try:
             files = [its_control.fileno(), its_printed]
@@ -268,9 +191,9 @@ class World:
         for end in silent:
             self.signal(end.rank, signal.SIGUSR1)
         if silent:
-            self.until(lambda: all(self.stack(end) for end in silent), ANSWER / 2)
+            self.until(lambda: all(end.stack() for end in silent), ANSWER / 2)
         for end in silent:
-            stack = self.stack(end)
+            stack = end.stack()
             if stack:
                 end.snapshot = {
                     "rank": end.rank,
@@ -289,84 +212,26 @@ class World:
         with contextlib.suppress(OSError):
             wire.send(self.sock, {"kind": "signal", "rank": rank, "number": int(number)})
 
-    def stack(self, end: RankEnd) -> list[Any]:
-        """The main thread's stack as a signal handler in the rank wrote it."""
-        return crash.read_stack(os.path.join(self.folder, f"stack.{end.rank}"), end.thread)
-
     def outcome(self, in_time: bool, with_values: bool = True) -> Outcome:
         """What came of it, so far."""
         seconds = time.monotonic() - self.start
-        values = [self.value(end) if with_values else None for end in self.ranks]
+        values = [end.value() if with_values else None for end in self.ranks]
         for end in self.ranks:
             data = end.read(most=1 << 20)
             if self.live:
                 self.show(end, data)
                 if end.unshown:
                     self.show(end)
-        failures = [self.failure(end) for end in self.ranks]
-        snapshots = {end.rank: self.last_known(end) for end in self.ranks}
+        failures = [end.failure() for end in self.ranks]
+        snapshots = {end.rank: end.last_known() for end in self.ranks}
         return Outcome(
             values=values,
-            status=[self.status(end, in_time) for end in self.ranks],
+            status=[end.status(in_time) for end in self.ranks],
             output=[end.text.text() for end in self.ranks],
             errors=with_collateral(failures),
             seconds=seconds,
             snapshots=snapshots,
         )
-
-    def last_known(self, end: RankEnd) -> dict[str, Any] | None:
-        """What a rank said of itself, else what its black box and a signal handler wrote."""
-        if end.snapshot is not None and not end.snapshot.get("silent"):
-            return end.snapshot
-        box = blackbox.read(os.path.join(self.folder, f"box.{end.rank}"))
-        if box is None or end.snapshot is None:
-            return box or end.snapshot
-        stack = end.snapshot["stack"]
-        here = sites.site(sites.learners_frame(stack)) or box["here"]
-        if recorder_waits(stack):
-            return box | {"state": "inside", "stack": stack, "here": here}
-        return box | end.snapshot | {"current": None, "unfinished": [], "here": here}
-
-    def status(self, end: RankEnd, in_time: bool) -> str:
-        if end.answer is not None:
-            return "error" if end.failed else "ok"
-        if end.exit_code is not None:
-            return "died"
-        return "killed" if in_time else "stuck"
-
-    def value(self, end: RankEnd) -> Any:
-        """What a rank returned; one that cannot be rebuilt here makes it a failed rank."""
-        if end.answer is None or end.failed:
-            return None
-        said, block = end.answer
-        try:
-            return pickling.loads(block)
-        except Exception as error:
-            problem = (
-                f"what it returned cannot be rebuilt in this process "
-                f"({type(error).__name__}: {error}). Return numbers, tensors, lists or dicts."
-            )
-            end.answer = (
-                {**said, "kind": "error", "name": "TypeError", "message": problem, "lines": [],
-                 "causes": [], "text": ""}, b"",
-            )  # fmt: skip
-            return None
-
-    def failure(self, end: RankEnd) -> Failure | None:
-        """How a rank failed, if it did."""
-        if not end.failed:
-            return None
-        if end.answer is None:
-            assert end.exit_code is not None
-            return Failure(
-                end.rank, "", died(end.exit_code), crash.learners_lines(self.stack(end)),
-                time=end.exit_time, exit_code=end.exit_code,
-            )  # fmt: skip
-        said, block = end.answer
-        return Failure(
-            end.rank, said["name"], said["message"], said["lines"], said["text"], said["causes"],
-            said["time"], exception=unpickled(block),
-        )  # fmt: skip
 
     def close(self) -> None:
         """End every rank and leave nothing behind; a second interrupt waits until it is done."""
@@ -385,42 +250,8 @@ class World:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def recorder_waits(stack: list[Any]) -> bool:
-    """Whether a stack is inside an operation that the recorder saw begin."""
-    places = {(os.path.basename(file), function) for file, _, function in stack}
-    return bool(places & {("recorder.py", "wait"), ("recorder.py", "kernel")})
-
-
-def with_collateral(failures: list[Failure | None]) -> list[Failure | None]:
-    """Mark failures that only say that another rank was lost."""
-    lost = {
-        f.rank
-        for f in failures
-        if f is not None and f.name and any(text in f.message for text in LOST_PEER)
-    }
-    if all(f is None or f.rank in lost for f in failures):
-        return failures
-    return [
-        dataclasses.replace(f, collateral=True) if f is not None and f.rank in lost else f
-        for f in failures
-    ]
-
-
 def working_folder() -> str:
     try:
         return os.getcwd()
     except FileNotFoundError:  # it was removed
         return os.path.sep
-
-
-@contextlib.contextmanager
-def without_interrupts() -> Iterator[None]:
-    """Hold an interrupt back until the end of the block."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
