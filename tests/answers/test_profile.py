@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -15,6 +16,7 @@ from tests.measure.played import Played
 from warpwise import profile
 from warpwise.answers import profiling
 from warpwise.measure import launch as measuring
+from warpwise.simt import api
 from warpwise.simt.kernel import Kernel
 
 N = 1 << 12
@@ -51,6 +53,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], Played]:
 
         monkeypatch.setattr(clock, "time", time)
         monkeypatch.setattr(measuring, "EventClock", lambda: clock)
+        monkeypatch.setattr(numba, "cuda", api)  # its launches and device arrays
         for module in (profiling, measuring):
             monkeypatch.setattr(module, "backend", lambda: "gpu")
         monkeypatch.setattr(profiling, "gpu_name", lambda: clock.device)

@@ -15,7 +15,7 @@ from typing import Any
 
 from .arguments import ArgumentHint
 from .device import current_context, get_current_device
-from .symbols import Symbol
+from .symbols import Symbol, is_cuda_module
 
 _LOCK = threading.RLock()
 #: Options of @cuda.jit that Numba's compiler takes, too.
@@ -49,38 +49,84 @@ def compiler() -> Iterator[Any]:
                 setattr(owner, name, value)
 
 
+class Translation:
+    """Copies of functions with Numba's names where the simulator's stand, each made once.
+
+    keep: device functions keep the dispatcher that is made for them.  Numba's keeps what it
+    compiled by types alone, so that another compute capability wants a translation without it.
+    """
+
+    def __init__(self, keep: bool = False) -> None:
+        self.keep = keep
+        self.done: dict[int, Any] = {}
+        self.seen: list[Any] = []  # so that no id() is used twice
+
+    def function(self, fn: Callable[..., Any]) -> Any:
+        """The same Python function: code, and with it file and lines, stay."""
+        fn = getattr(fn, "py_func", None) or fn
+        if id(fn) not in self.done:
+            own = self._enter(fn, _empty_copy(fn))
+            self._fill(own, fn)
+        return self.done[id(fn)]
+
+    def value(self, value: Any) -> Any:
+        """Numba's own object for one of the simulator's: kernel, device function, cuda.<name>."""
+        from numba import cuda
+
+        from .device_functions import DeviceFunction
+        from .kernel import Kernel
+
+        if isinstance(value, (Kernel, DeviceFunction)):
+            return self.device(value)
+        if is_cuda_module(value):
+            return cuda
+        if isinstance(value, Symbol):
+            found: Any = cuda
+            for part in value.name.split("."):
+                found = getattr(found, part)
+            return found
+        if type(value) is tuple:
+            return tuple(self.value(item) for item in value)
+        return value
+
+    def device(self, ours: Any) -> Any:
+        """Numba's dispatcher for a device function, with its options."""
+        if self.keep and ours.native is not None:
+            return ours.native
+        if id(ours) not in self.done:
+            from numba.cuda.dispatcher import CUDADispatcher
+
+            fn = function_of(ours)
+            own = _empty_copy(fn)
+            made = CUDADispatcher(own, {**options_of(ours.options), "device": True})
+            self._enter(ours, made)
+            if self.keep:
+                ours.native = made
+            self._fill(own, fn)  # afterwards: a function may name itself
+        return self.done[id(ours)]
+
+    def _enter(self, original: Any, made: Any) -> Any:
+        self.done[id(original)] = made
+        self.seen.append(original)
+        return made
+
+    def _fill(self, own: Any, fn: Any) -> None:
+        for name in names_of(fn.__code__):
+            if name in fn.__globals__:
+                own.__globals__[name] = self.value(fn.__globals__[name])
+        for cell, theirs in zip(own.__closure__ or (), fn.__closure__ or (), strict=True):
+            with suppress(ValueError):  # not filled yet
+                cell.cell_contents = self.value(theirs.cell_contents)
+
+
 def native(value: Any) -> Any:
-    """Numba's own object for one of the simulator's: kernel, device function, cuda.<name>."""
-    from . import api
-    from .device_functions import DeviceFunction
-    from .kernel import Kernel
-
-    if isinstance(value, (Kernel, DeviceFunction)):
-        return _native_device(value)
-    if isinstance(value, Symbol):
-        from numba import cuda
-
-        found: Any = cuda
-        for part in value.name.split("."):
-            found = getattr(found, part)
-        return found
-    if value is api:
-        from numba import cuda
-
-        return cuda
-    return value
+    """Numba's own object for one of the simulator's, the same one each time."""
+    return Translation(keep=True).value(value)
 
 
-def _native_device(value: Any) -> Any:
-    """Numba's dispatcher for a device function; made once."""
-    if value.native is None:
-        from numba.cuda.dispatcher import CUDADispatcher
-
-        fn = function_of(value)
-        own = _empty_copy(fn)
-        value.native = CUDADispatcher(own, {**options_of(value.options), "device": True})
-        _fill(own, fn)  # afterwards: a function may name itself
-    return value.native
+def native_function(fn: Callable[..., Any]) -> Any:
+    """The same Python function, with Numba's names where the simulator's stand."""
+    return Translation(keep=True).function(fn)
 
 
 def function_of(value: Any) -> Any:
@@ -98,37 +144,23 @@ def options_of(given: dict[str, Any]) -> dict[str, Any]:
     return {"opt": True, **kept}
 
 
-def native_function(fn: Callable[..., Any]) -> Any:
-    """The same Python function, with Numba's names where the simulator's stand."""
-    fn = getattr(fn, "py_func", None) or fn
-    own = _empty_copy(fn)
-    _fill(own, fn)
-    return own
-
-
 def _empty_copy(fn: Any) -> Any:
     cells = tuple(python_types.CellType() for _ in fn.__closure__ or ())
-    own = python_types.FunctionType(fn.__code__, {}, fn.__name__, fn.__defaults__, cells or None)
+    names = {key: fn.__globals__[key] for key in ("__builtins__", "__name__")
+             if key in fn.__globals__}  # fmt: skip
+    own = python_types.FunctionType(fn.__code__, names, fn.__name__, fn.__defaults__, cells or None)
     own.__kwdefaults__ = fn.__kwdefaults__
     own.__module__, own.__qualname__, own.__doc__ = fn.__module__, fn.__qualname__, fn.__doc__
     return own
 
 
-def _fill(own: Any, fn: Any) -> None:
-    own.__globals__.update(fn.__globals__)
-    for name in _names(fn.__code__):
-        if name in fn.__globals__:
-            own.__globals__[name] = native(fn.__globals__[name])
-    for cell, theirs in zip(own.__closure__ or (), fn.__closure__ or (), strict=True):
-        with suppress(ValueError):  # not filled yet
-            cell.cell_contents = native(theirs.cell_contents)
-
-
-def _names(code: Any) -> Iterator[str]:
-    yield from code.co_names
+def names_of(code: Any) -> set[str]:
+    """Global names that the code, or functions inside it, may use."""
+    found = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, python_types.CodeType):
-            yield from _names(constant)
+            found |= names_of(constant)
+    return found
 
 
 @cache
