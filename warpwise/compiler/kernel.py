@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from . import architecture, toolchain
 from .argtypes import argument_types
-from .assembler import Cubin, Resources, assemble
+from .assembler import Cubin, assemble
+from .code import Code
 from .errors import CompilerError
 from .function import fingerprint, plain_function
-from .lines import SourceLine, by_line
 from .ptx import OPTIONS, Ptx, compile_ptx
-from .sass import Instruction, disassemble
 
 _CACHE: dict[tuple[Any, ...], Compiled] = {}
 
 
 @dataclass(frozen=True)
-class Compiled:
+class Compiled(Code):
     """One kernel for one architecture.  Label: compiled.
 
     `types` are Numba's inferred types by variable; `arguments` the types compiled for.
@@ -35,20 +32,6 @@ class Compiled:
     cubin: Cubin = field(repr=False)
     file: str
     label: str = "compiled"
-
-    @property
-    def architecture(self) -> str:
-        """Such as `sm_90`."""
-        return architecture.name(self.cc)
-
-    @property
-    def resources(self) -> Resources:
-        return self.cubin.resources
-
-    @property
-    def registers(self) -> int:
-        """Per thread."""
-        return self.resources.registers
 
     @property
     def spills(self) -> int:
@@ -68,28 +51,6 @@ class Compiled:
     def float64(self) -> int:
         """PTX instructions that compute in float64, or convert to or from it."""
         return self.ptx.float64
-
-    @cached_property
-    def sass(self) -> tuple[Instruction, ...]:
-        """The machine code; raises CompilerMissingError where there is no disassembler."""
-        return disassemble(self.cubin.data, self.ptx.entry)
-
-    @property
-    def kinds(self) -> Counter[str]:
-        """Machine instructions by kind."""
-        return Counter(instruction.kind for instruction in self.sass)
-
-    @property
-    def load_bits(self) -> Counter[tuple[str, int]]:
-        """Loads and stores by (name such as LDG, bits per lane): vector accesses show here."""
-        return Counter(
-            (i.name.split(".")[0], i.bits) for i in self.sass if i.kind in ("load", "store")
-        )
-
-    @cached_property
-    def lines(self) -> tuple[SourceLine, ...]:
-        """The machine code grouped by Python line, lines in file order, the kernel's file first."""
-        return by_line(self.sass, self.file)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, without the code itself."""

@@ -13,8 +13,8 @@ from typing import Any
 
 from . import architecture, toolchain
 from .assembler import Cubin, Resources
+from .code import Code
 from .errors import CompilerError
-from .lines import SourceLine, by_line
 from .ptx import Ptx
 from .sass import Instruction, disassemble
 
@@ -30,7 +30,7 @@ _DTYPES = {
 
 
 @dataclass(frozen=True)
-class TritonCompiled:
+class TritonCompiled(Code):
     """One Triton kernel for one architecture.  Label: compiled.
 
     ttir, ttgir     Triton's own stages: what was written, and how it is laid out over warps
@@ -46,15 +46,6 @@ class TritonCompiled:
     shared_bytes: int
     file: str
     label: str = "compiled"
-
-    @property
-    def architecture(self) -> str:
-        return architecture.name(self.cc)
-
-    @property
-    def registers(self) -> int:
-        """Per thread."""
-        return self.cubin.resources.registers
 
     @property
     def spills(self) -> int:
@@ -79,11 +70,6 @@ class TritonCompiled:
         return tuple(
             replace(one, file=self.file) if Path(one.file).name == own else one for one in code
         )
-
-    @cached_property
-    def lines(self) -> tuple[SourceLine, ...]:
-        """The machine code grouped by Python line."""
-        return by_line(self.sass, self.file)
 
 
 def compile_triton(
