@@ -128,6 +128,36 @@ BODIES = {
         k += 1
     out[i] = k
 """,
+    "a range with a break": """
+    v = x[i]
+    n = 60
+    for j in range(60):
+        v = v * 0.93
+        if v < 0.7:
+            n = j
+            break
+    out[i] = n + v
+""",
+    "a range by lane": """
+    s = 0
+    last = 0
+    for j in range(i % 7, i % 40, 3):
+        if j % 4 == 1:
+            continue
+        s += j * j
+        last = j
+    out[i] = s * 100 + last
+""",
+    "a range in a guard": """
+    if i % 3 < 2:
+        v = float32(x[i])
+        j = 5
+        for j in range(n):
+            v = v * v - float32(1.5)
+            if v > float32(4):
+                break
+        out[i] = v + j
+""",
     "under a guard": """
     if i < n and x[i] > 0.5:
         v = x[i]
@@ -171,8 +201,13 @@ def launch(
     k.run(5, block, (again, x, 400), [counters])
     monkeypatch.undo()
     np.testing.assert_array_equal(out, again)
+    branches: dict[int, Any] = {}  # by line: a range's last look has a place of its own
+    for place in counters.branches.values():
+        branches[place.line] = branches.get(place.line, 0) + np.array(
+            list(vars(place.counts).values())
+        )
     counts = (
-        counters.segments.tolist(), {k: vars(v.counts) for k, v in counters.branches.items()},
+        counters.segments.tolist(), {k: v.tolist() for k, v in branches.items()},
         counters.busiest_warp,
     )  # fmt: skip
     return out, counts, len(calls)
@@ -297,7 +332,11 @@ def random_loop(seed: int) -> str:
         return lines
 
     body = [f"{name} = {start}" for name, start in numbers.items()]
-    body += ["k = 0", f"while k < i % 37 and ({test()} or k < 3):", "    k += 1"]
+    if choose.random() < 0.5:
+        body += ["k = 0", f"while k < i % 37 and ({test()} or k < 3):", "    k += 1"]
+    else:
+        body += ["k = 0", f"for j in range({choose.choice(('i % 37', '30', 'i % 5, 40, 2'))}):"]
+        body += ["    k = j"] * (choose.random() < 0.8)
     body += ["    " + line for line in statements(0)]
     body.append("out[i] = p * 3 + q + u + v + k")
     return "".join(f"    {line}\n" for line in body)

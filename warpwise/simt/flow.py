@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .program import Lines, Var
+from .tape import Over
 
 Env = dict[str, Var]
 
@@ -31,6 +32,7 @@ class Loop:
     continues: list[Edge] = field(default_factory=list)
     inside: Lines = field(default_factory=list)  # where the lanes that go on may be packed
     spin: str = ""  # what looks whether a `while` ever ends
+    over: Over | None = None  # the range of a `for`
 
 
 @dataclass

@@ -108,7 +108,7 @@ def pack_loop(
     found = plan(flattened(lines), numbers, others, {loop.mask, *own})
     if found is None:
         return
-    if loop.spin and not found[0]:
+    if (loop.spin or loop.over) and not found[0]:
         tape_loop(fl, loop, lines, before, *found[1:])
     packing = fl.temporary("packing")
     state = ", ".join("(" + "".join(f"{n}, " for n in names) + ")" for names in found)
@@ -127,33 +127,39 @@ def pack_loop(
 def tape_loop(
     fl: Function, loop: Loop, lines: Lines, before: Lines, changed: list[str], kept: list[str]
 ) -> None:
-    """Let strips of lanes run the rest of a `while` when lanes leave it, where there is a tape."""
+    """Let strips of lanes run the rest of a loop when lanes leave it, where there is a tape."""
     dtypes = {
         name: typing.numpy_dtype(kind) for (_, kind), name in fl.variables.items()
         if name in changed or name in kept
     }  # fmt: skip
     if any(name not in dtypes for name in changed + kept):
         return
+    over = loop.over
+    if over is not None:
+        dtypes |= {over.value: over.dtype, f"{over.lanes}.stop": over.dtype}
+        changed, kept = [over.value, *changed], [*kept, f"{over.lanes}.stop"]
     indent = "    " * (fl.depth + 1)
     loop.inside.append(f"{indent}pass")
     found = record(
         flattened(lines), loop.mask, {n: dtypes[n] for n in changed}, {n: dtypes[n] for n in kept},
-        fl.program.constants,
+        fl.program.constants, over,
     )  # fmt: skip
     loop.inside.pop()
     if found is None:
         return
     tape = fl.temporary("tape")
     before.append(
-        f"{'    ' * fl.depth}{tape} = {fl.program.constant(found)}.begin(rt, {loop.spin})"
+        f"{'    ' * fl.depth}{tape} = {fl.program.constant(found)}.begin(rt, {loop.spin or None})"
     )
     first, second = ("(" + "".join(f"{n}, " for n in names) + ")" for names in (changed, kept))
     names = "".join(f"{n}, " for n in changed)
     loop.inside += [
         f"{indent}if {tape}.due({loop.mask}):",
         f"{indent}    {loop.mask}, {names}= {tape}.run({loop.mask}, {first}, {second})",
-        f"{indent}    if {loop.mask} is False: break",
     ]
+    if over is not None:
+        loop.inside.append(f"{indent}    {over.lanes}.mask, {over.lanes}.left = {loop.mask}, False")
+    loop.inside.append(f"{indent}    if {loop.mask} is False: break")
 
 
 def _loop_else(fl: Function, node: ast.While | ast.For, loop: Loop) -> bool:

@@ -12,6 +12,7 @@ from .functions import arguments_of
 from .iterators import is_unroll, iterate, literal_list, unrolled
 from .names import assigned_in, count_names, may_leave_body, names, target_names
 from .program import Val, Var, describe
+from .tape import Over
 from .typing import TupleType
 
 if TYPE_CHECKING:
@@ -84,6 +85,9 @@ def _for(
         lines.append(f"{indent}{mask} = both({mask}, {loop.again})")
     if may_leave_body(node):
         lines.append(f"{indent}{lanes}.mask = {mask}")
+    if limits[2].known and limits[2].const > 0:
+        dtype = typing.numpy_dtype(limits[0].type)
+        loop.over = Over(lanes, value, dtype, int(limits[2].const))
     fl.emit(f"for {value} in {lanes}:")
     return loops.finish_loop(fl, node, loop, lines, lanes, value)
 

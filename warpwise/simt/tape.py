@@ -26,6 +26,7 @@ from . import strips
 from .program import with_bodies
 from .values import Mask, Value
 
+ENDLESS = 1 << 40  # rounds; a range has an end
 LEAST = 1024  # lanes; for fewer NumPy's calls cost as little
 F, G, I = "F", "G", "I"  # noqa: E741 - the banks
 BANKS = {
@@ -124,7 +125,7 @@ class Running:
         sizes = np.array([len(run.program.segments[k]) for k in tape.segments], np.int64)
         slots = np.zeros(-(-self._size // strips.WARP), np.int64)
         done = strips.run(
-            tape.steps, strips.ROUNDS, not counted, mask.reshape(-1),
+            tape.steps, strips.ROUNDS if self._spin else ENDLESS, not counted, mask.reshape(-1),
             *(part.reshape(part.shape[0], self._size) for part in state.values()),
             written, *banks, segments, branches, sizes, slots,
         )  # fmt: skip
@@ -140,14 +141,25 @@ class Running:
         return (False if done else mask.astype(np.bool_), *found)
 
 
+@dataclass(frozen=True)
+class Over:
+    """The range of a `for`: the generated names of the range and of its number; its step > 0."""
+
+    lanes: str
+    value: str
+    dtype: np.dtype[Any]
+    step: int
+
+
 def record(
     lines: Iterable[str], mask: str, changed: Mapping[str, Any], kept: Mapping[str, Any],
-    constants: Mapping[str, Any],
+    constants: Mapping[str, Any], over: Over | None = None,
 ) -> Tape | None:  # fmt: skip
     """The tape of a loop's lines; `pass` stands between its test and its body.  None where it does
     more than there are steps for.
 
     mask: the name of its mask; changed, kept: the dtypes of its variables, by generated name.
+    over: of a `for`, whose value is among the changed ones and whose end is among the kept ones.
     """
     text = "\n".join(with_bodies(list(lines)))
     indent = len(text) - len(text.lstrip())
@@ -162,7 +174,9 @@ def record(
             and isinstance(node.value, ast.Constant)
         }  # fmt: skip
         recorder.part(tree.body[middle + 1 :], fixed)
-        recorder.part(tree.body[:middle], {})
+        if over is not None:
+            fixed = recorder.following(over)
+        recorder.part(tree.body[:middle], fixed)
     except _OtherError:
         return None
     return recorder.tape(list(changed.values()), list(kept.values()))
@@ -197,11 +211,26 @@ class _Recorder:
         fixed = [(bank, places[bank, number], value) for bank, number, value in self._fixed]
         return Tape(steps, changed, kept, fixed, sizes, self._segments, self._branches)
 
+    def following(self, over: Over) -> dict[str, _Found]:
+        """What a range gives next."""
+        at, end, mask = (self._homes[n] for n in (over.value, f"{over.lanes}.stop", self._mask))
+        if at.bank != I or end.bank != I:
+            raise _OtherError
+        value = self._result("ADD_I", at.dtype, at, self._constant(np.int64(over.step)))
+        inside = self._result("LT_I", BOOL, value, end)
+        return {
+            over.value: value,
+            f"{over.lanes}.mask": self._result("AND", BOOL, mask, inside),
+            f"{over.lanes}.left": self._result("AND_NOT", BOOL, mask, inside),
+        }
+
     def part(self, body: list[ast.stmt], names: Mapping[str, Any]) -> None:
         """The loop's body, or its test; each starts with the variables in their homes."""
         self._names = {**self._homes, **names}
-        self._known = {key: cell for key, cell in self._known.items() if key[0] == "constant"}
         self._suite(body)
+        for name in self._names:
+            if name.endswith(".mask"):  # of a range: who goes on
+                self._names[self._mask] = self._names[name]
         moves = []
         for name, home in self._homes.items():
             found = self._lanes(self._names[name]) if name == self._mask else self._names[name]
@@ -216,6 +245,8 @@ class _Recorder:
                 self._step(f"MOVE_{home.bank}", moves[k][1], found)
         for home, found in moves:
             self._step(f"MOVE_{home.bank}", home, found)
+        # The homes hold something else now.
+        self._known = {key: cell for key, cell in self._known.items() if key[0] == "constant"}
 
     def _suite(self, body: list[ast.stmt]) -> None:
         for node in body:
@@ -235,6 +266,8 @@ class _Recorder:
                 pass
             case ast.Assign(targets=[ast.Name(id=name)]):
                 self._names[name] = self._value(node.value)
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=of), attr="mask")]):
+                self._names[f"{of}.mask"] = self._value(node.value)
             case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(id=yes), ast.Name(id=no)])],
                             value=ast.Call(func=ast.Name(id="split"), args=[m, c])):  # fmt: skip
                 mask, condition = self._lanes(self._value(m)), self._lanes(self._value(c))
@@ -271,6 +304,8 @@ class _Recorder:
                 return self._name(name)
             case ast.Tuple(elts=items):
                 return tuple(self._value(item) for item in items)
+            case ast.Attribute(value=ast.Name(id=of), attr=("mask" | "left") as attr):
+                return self._name(f"{of}.{attr}")
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(k))):
                 found = self._names.get(name)
                 if isinstance(found, tuple):
