@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 Tensors = Sequence[Any]
 # The names of c10d::ReduceOp::RedOpType, in the order of their numbers.
@@ -95,3 +95,86 @@ CALLS = {
     "recv_": Call("recv", _receiving, group=1, peer=2, tag=3),
     "recv_any_source_": Call("recv", _receiving, group=1, tag=2),
 }
+
+
+class Told(NamedTuple):
+    """What a call says: ranks are positions in the group; asynchronous None for messages."""
+
+    sent: Tensors
+    received: Tensors
+    reduce: int | None
+    root: int | None
+    peer: int | None
+    tag: int
+    splits: tuple[tuple[int, ...], ...]  # to each rank, from each rank
+    asynchronous: bool | None
+
+
+def of_operator(call: Call, args: Sequence[Any]) -> Told:
+    """From the arguments of an operator; the dispatcher leaves out those that have defaults."""
+
+    def at(place: int | None, otherwise: Any = None) -> Any:
+        return args[place] if place is not None and place < len(args) else otherwise
+
+    sent, received = call.tensors(args)
+    k = call.splits
+    return Told(
+        sent, received,
+        None if call.reduce is None else args[call.reduce].op(),
+        at(call.root), at(call.peer), at(call.tag, 0),
+        () if k is None else (tuple(args[k + 1]), tuple(args[k])),
+        None if call.asynchronous is None else bool(at(call.asynchronous, True)),
+    )  # fmt: skip
+
+
+# Methods of ProcessGroup that torch.distributed calls, and the operator behind each.
+METHODS = {
+    "allreduce": "allreduce_",
+    "allreduce_coalesced": "allreduce_coalesced_",
+    "broadcast": "broadcast_",
+    "reduce": "reduce_",
+    "allgather": "allgather_",
+    "all_gather_single": "_allgather_base_",
+    "all_gather_single_coalesced": "allgather_into_tensor_coalesced_",
+    "reduce_scatter": "reduce_scatter_",
+    "reduce_scatter_single": "_reduce_scatter_base_",
+    "reduce_scatter_single_coalesced": "reduce_scatter_tensor_coalesced_",
+    "gather": "gather_",
+    "scatter": "scatter_",
+    "alltoall": "alltoall_",
+    "all_to_all_single": "alltoall_base_",
+    "barrier": "barrier",
+    "send": "send",
+    "recv": "recv_",
+    "recv_anysource": "recv_any_source_",
+}
+
+
+def _number(reduction: Any) -> int:
+    """The number of a ReduceOp; comparing is five times as quick as asking it."""
+    for number, name in enumerate(REDUCTIONS[:5]):
+        if reduction == getattr(type(reduction), name):
+            return number
+    return int(reduction.op)
+
+
+def of_method(call: Call, args: Sequence[Any]) -> Told | None:
+    """From the arguments of a method of ProcessGroup; None for a form that takes no options."""
+    if call.name in ("send", "recv"):
+        if len(args) != (2 if call.peer is None else 3) or type(args[0]) is not list:
+            return None
+        sent, received = call.tensors(args)
+        return Told(sent, received, None, None, args[1] if call.peer else None, args[-1], (), None)
+    options: Any = args[-1] if args else None
+    asynchronous = getattr(options, "asyncOp", None)
+    if asynchronous is None:
+        return None
+    sent, received = call.tensors(args)
+    return Told(
+        sent, received,
+        None if call.reduce is None else _number(options.reduceOp),
+        None if call.root is None else options.rootRank,
+        None, 0,
+        () if call.splits is None else (tuple(args[3]), tuple(args[2])),
+        asynchronous,
+    )  # fmt: skip

@@ -89,11 +89,12 @@ class RankEnd:
 
     def last_known(self) -> dict[str, Any] | None:
         """What a rank said of itself, else what its black box and a signal handler wrote."""
-        if self.snapshot is not None and not self.snapshot.get("silent"):
+        died = self.answer is None and self.exit_code is not None
+        if self.snapshot is not None and not self.snapshot.get("silent") and not died:
             return self.snapshot
         box = blackbox.read(os.path.join(self.folder, f"box.{self.rank}"))
-        if box is None or self.snapshot is None:
-            return box or self.snapshot
+        if box is None or self.snapshot is None or died:
+            return box or self.snapshot  # a dead rank's box is younger than its last answer
         stack = self.snapshot["stack"]
         here = sites.site(sites.learners_frame(stack)) or box["here"]
         if recorder_waits(stack):

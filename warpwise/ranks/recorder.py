@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any
 
 import torch
@@ -22,13 +23,18 @@ from torch.distributed import distributed_c10d as c10d
 from . import sites
 from .blackbox import BlackBox
 from .callers import TORCH, Place, caller, owner
-from .calls import CALLS, REDUCTIONS, Call
+from .calls import CALLS, METHODS, REDUCTIONS, Call, Told, of_method, of_operator
 from .history import expand
+from .operations import POINT_TO_POINT
 
 LOG_LIMIT = 200_000
 TAIL = 32
+LOOKED_AT = 4  # Works that each operation asks whether they are over
+MOST_PENDING = 256  # some Works never say that they are over
 _KEY = "TESTING_ONLY_GenericMode"
 _KEY_NUMBER = torch._C._dispatch_key_parse(_KEY)
+_KEYS = torch._C.DispatchKeySet(_KEY_NUMBER)
+_HIDDEN = torch._C._ExcludeDispatchKeyGuard
 
 
 class Recorder:
@@ -78,8 +84,12 @@ class Recorder:
         self._undo.append(
             lambda: torch._C._dispatch_tls_set_dispatch_key_included(_KEY_NUMBER, False)
         )
-        self._patch(c10d.Work, "wait", self._waiting)
-        # Blocks inside the operator and would hold the GIL there: wrapped one step earlier.
+        for kind in (c10d.Work, *c10d.Work.__subclasses__()):
+            if "wait" in vars(kind):
+                self._patch(kind, "wait", self._waiting)
+        for method, operator in METHODS.items():
+            self._patch(c10d.ProcessGroup, method, self._shorten(CALLS[operator]))
+        # Is an operator of another form: it gives no Work.
         self._patch(c10d.ProcessGroup, "monitored_barrier", self._monitored)
         self._patch(c10d, "_new_group_with_tag", self._grouping)
         self._patch(c10d, "_warn_not_in_group", self._outsider)
@@ -90,61 +100,82 @@ class Recorder:
             self._undo.pop()()
 
     def _intercept(self, library: Any, operator: str, call: Call) -> None:
+        """See an operator of the dispatcher, whoever calls it."""
         invoke = getattr(torch.ops.c10d, operator).default
-        unbox = c10d.Work.unbox
-        guard, keys = torch._C._ExcludeDispatchKeyGuard, torch._C.DispatchKeySet(_KEY_NUMBER)
+        unbox_work, unbox_group = c10d.Work.unbox, c10d.ProcessGroup.unbox
 
         def kernel(*args: Any) -> Any:
-            issue = self._issue(call, args)
+            issue = self._issue(call, unbox_group(args[call.group]), of_operator(call, args))
             try:
-                with guard(keys):
+                with _HIDDEN(_KEYS):
                     result = invoke(*args)
             except BaseException:
-                self._failed.add(issue)
-                self._current = None
+                self._give_up(issue)
                 raise
             boxed = result[-1] if type(result) is tuple else result
             if boxed is not None:
-                work = unbox(boxed)
-                self._pending[id(work)] = (work, issue, self._on_gpu)
+                self._started(unbox_work(boxed), issue)
             return result
 
         library.impl(operator, kernel, _KEY)
 
+    def _shorten(self, call: Call) -> Callable[[Any], Any]:
+        """See a method of ProcessGroup: the way of calls from Python, at a tenth of the cost."""
+
+        def wrap(original: Any) -> Any:
+            def method(group: Any, *args: Any, **kwargs: Any) -> Any:
+                told = of_method(call, (*args, *kwargs.values()))
+                if told is None:
+                    return original(group, *args, **kwargs)  # seen as an operator
+                issue = self._issue(call, group, told)
+                try:
+                    with _HIDDEN(_KEYS):
+                        work = original(group, *args, **kwargs)
+                except BaseException:
+                    self._give_up(issue)
+                    raise
+                if work is not None:
+                    self._started(work, issue)
+                return work
+
+            return method
+
+        return wrap
+
+    def _give_up(self, issue: int) -> None:
+        self._failed.add(issue)
+        self._current = None
+
+    def _started(self, work: Any, issue: int) -> None:
+        self._pending[id(work)] = (work, issue, self._on_gpu)
+
     def _patch(self, holder: Any, name: str, wrap: Callable[[Any], Any]) -> None:
-        original = getattr(holder, name)
-        setattr(holder, name, wrap(original))
-        self._undo.append(lambda: setattr(holder, name, original))
+        before = vars(holder)[name]  # of a class: still without its instance
+        setattr(holder, name, wrap(getattr(holder, name)))
+        self._undo.append(lambda: setattr(holder, name, before))
 
     # ---- recording
 
-    def _issue(self, call: Call, args: Sequence[Any]) -> int:
+    def _issue(self, call: Call, group: Any, told: Told) -> int:
         """Write an operation down before it starts; its issue number."""
         if self._pending:
             self.release()
         via, places = caller(sys._getframe(2))
-        sent, received = call.tensors(args)
-        group = c10d.ProcessGroup.unbox(args[call.group])
-        name = group.group_name
-        extra = [
-            args[at] if at is not None and at < len(args) else None
-            for at in (call.root, call.peer, call.tag)
-        ]
-        if call.reduce is not None:
-            extra.append(args[call.reduce].op())
-        if call.splits is not None:
-            extra += (tuple(args[call.splits]), tuple(args[call.splits + 1]))
-        asynchronous = _is_async(call, args, via)
-        shapes = tuple([t.shape for t in sent])
-        others = shapes if received is sent else tuple([t.shape for t in received])
+        sent, received, *rest = told
+        asynchronous = told.asynchronous
+        if asynchronous is None:
+            asynchronous = via in ("isend", "irecv", "batch_isend_irecv")
+        shapes = [t.shape for t in sent]
+        if received is not sent:
+            shapes += [None, *[t.shape for t in received]]
         some = sent or received
         dtype = some[0].dtype if some else None
         self._on_gpu = bool(some) and some[0].is_cuda
         where = [id(code) ^ line for code, line in places]
-        key = (call.name, name, via, *where, shapes, others, dtype, asynchronous, *extra)
+        key = (call.name, group.group_name, via, dtype, asynchronous, *where, *shapes, *rest)
         signature = self._index.get(key)
         if signature is None:
-            facts = _facts(call, args, group, self._ranks(group), sent, received)
+            facts = _facts(call, told, group, self._ranks(group))
             facts |= _whence(via, places) | {"async": asynchronous}
             signature = self._sign(key, facts)
             self._kept += places
@@ -184,9 +215,10 @@ class Recorder:
 
     def release(self) -> None:
         """Let go of the Work of operations that are over, and with it of their tensors."""
-        for handle, (work, *_) in list(self._pending.items()):
-            if work.is_completed():
-                self._pending.pop(handle, None)
+        for handle, (work, *_) in list(islice(self._pending.items(), LOOKED_AT)):
+            entry = self._pending.pop(handle, None)
+            if entry is not None and not work.is_completed() and len(self._pending) < MOST_PENDING:
+                self._pending[handle] = entry  # to the end: the others get their turn
 
     def _ranks(self, group: Any) -> list[int]:
         name = group.group_name
@@ -314,12 +346,6 @@ class Recorder:
         }
 
 
-def _is_async(call: Call, args: Sequence[Any], via: str) -> bool:
-    if call.asynchronous is None:
-        return via in ("isend", "irecv", "batch_isend_irecv")
-    return bool(args[call.asynchronous]) if call.asynchronous < len(args) else True
-
-
 def _plain(name: str, group: str, ranks: list[int]) -> dict[str, Any]:
     return _whence(*caller(sys._getframe(2))) | {
         "name": name, "group_id": group, "group": list(ranks), "numbered": True, "async": False,
@@ -336,40 +362,26 @@ def _bytes(tensors: Sequence[Any]) -> int:
     return sum(t.numel() * t.element_size() for t in tensors)
 
 
-def _facts(
-    call: Call,
-    args: Sequence[Any],
-    group: Any,
-    ranks: list[int],
-    sent: Sequence[Any],
-    received: Sequence[Any],
-) -> dict[str, Any]:
+def _facts(call: Call, told: Told, group: Any, ranks: list[int]) -> dict[str, Any]:
     """What does not change when the same line issues the same operation again."""
-
-    def at(place: int | None) -> Any:
-        return args[place] if place is not None and place < len(args) else None
-
-    root, peer = at(call.root), at(call.peer)
-    some = sent or received
-    goes_in = _bytes(sent)
-    facts: dict[str, Any] = {
+    root, peer = told.root, told.peer
+    some = told.sent or told.received
+    goes_in = _bytes(told.sent)
+    hands_in = root is None or group.rank() == root or call.name in ("reduce", "gather")
+    return {
         "name": call.name,
-        "numbered": call.name not in ("send", "recv"),
+        "numbered": call.name not in POINT_TO_POINT,
         "group_id": group.group_name,
         "group": list(ranks),
-        "shape": list(some[0].shape) if len(some) else [],
-        "dtype": str(some[0].dtype).removeprefix("torch.") if len(some) else "",
-        "sent": [t.numel() for t in sent],
-        "received": [t.numel() for t in received],
+        "shape": list(some[0].shape) if some else [],
+        "dtype": str(some[0].dtype).removeprefix("torch.") if some else "",
+        "sent": [t.numel() for t in told.sent],
+        "received": [t.numel() for t in told.received],
+        "bytes": goes_in if hands_in else 0,
+        "size": max(goes_in, _bytes(told.received)),
         "root": None if root is None else ranks[root],
         "peer": None if peer is None else ranks[peer],
-        "tag": at(call.tag) or 0,
-        "reduce": "" if call.reduce is None else REDUCTIONS[args[call.reduce].op()],
-        "splits": [],
+        "tag": told.tag,
+        "reduce": "" if told.reduce is None else REDUCTIONS[told.reduce],
+        "splits": [list(side) for side in told.splits],
     }
-    if call.splits is not None:
-        facts["splits"] = [list(args[call.splits + 1]), list(args[call.splits])]
-    is_root = root is None or group.rank() == root
-    facts["bytes"] = goes_in if is_root or call.name in ("reduce", "gather") else 0
-    facts["size"] = max(goes_in, _bytes(received))
-    return facts
