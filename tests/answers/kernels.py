@@ -19,6 +19,12 @@ def saxpy(out, x, y, a):
 
 
 @cuda.jit
+def triple(out, x):
+    i = cuda.grid(1)
+    out[i] = 3 * x[i]
+
+
+@cuda.jit
 def naive(out, x):
     col, row = cuda.grid(2)
     out[col, row] = x[row, col]

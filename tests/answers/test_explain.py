@@ -173,3 +173,13 @@ def test_what_is_no_ladder_is_refused(versions: Any, said: str) -> None:
     """With the form that is one."""
     with pytest.raises(TypeError, match=said):
         compare(versions)
+
+
+def test_float64_that_the_compiler_narrows_stands_under_the_float32_roof() -> None:
+    """3 * a[i] is float64 by Numba's types; stored as float32, it is compiled in float32."""
+    got = explain(kernels.triple[N // 256, 256], np.zeros_like(X), X, device="A100")
+    assert got.counted.flops == {"float64": N}
+    assert got.compiled is not None and got.compiled.float64 == 0
+    names = [roof.name for roof in got.bound.roofs]
+    assert "fp32" in names and "fp64" not in names
+    assert compare({"triple": (kernels.triple[N // 256, 256], np.zeros_like(X), X)}).kind == "fp32"

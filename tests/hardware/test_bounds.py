@@ -169,6 +169,28 @@ def test_a_part_empty_last_wave_costs() -> None:
     assert any("last wave" in text for text in more.assumptions)
 
 
+def test_a_request_takes_a_pass_however_few_its_sectors() -> None:
+    """1,000 loads of one sector pass L1 in as many clocks as 1,000 loads of four."""
+    ms = {
+        sectors: next(
+            roof.low_ms
+            for roof in bound(Work({}, 1, 1, 1000 * sectors, passes=passes), "A100").roofs
+            if roof.name == "load/store"
+        )
+        for sectors, passes in ((1, 1000), (4, 1000), (8, 0))
+    }
+    assert ms[1] == ms[4] == ms[8] / 2
+
+
+def test_one_block_waits_for_its_own_sm_alone() -> None:
+    """At worst one block of two that would fit takes its SM's arithmetic twice as long, not 216
+    times."""
+    fits = occupancy("A100", 1024, 32)
+    one = bound(Work({"fp32": 1e9}, 0, 0, 0, blocks=1), "A100", fits)
+    roof = next(roof for roof in one.roofs if roof.name == "fp32")
+    assert one.high_ms - 0.006 == pytest.approx(fits.blocks * roof.high_ms, rel=1e-6)
+
+
 def test_a_small_grid_leaves_sms_idle() -> None:
     """One block uses one SM's arithmetic."""
     one = bound(Work({"fp32": 1e9}, 1, 1, 1, blocks=1), "A100")

@@ -143,7 +143,7 @@ def explain(launch: Any, *args: Any, device: str | Device | None = None) -> Expl
             gpu, threads, compiled.registers, compiled.shared_bytes, int(dynamic),
             compiled.resources.barriers,
         )  # fmt: skip
-    modelled = bound(work_of(report, gpu), gpu, fits)
+    modelled = bound(work_of(report, gpu, compiled), gpu, fits)
     measured, not_measured = timed(launch, args, gpu, modelled.low_ms)
     return Explanation(
         report.kernel, gpu, report, compiled, problem, fits, modelled, measured, not_measured

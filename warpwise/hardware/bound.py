@@ -18,9 +18,12 @@ from .occupancy import Occupancy
 #: forum, thread 233645); 4 to 6 through the runtime (pegainfer, RTX 5070 Ti, CUDA 13, 2026).
 LAUNCH_US = (2.6, 6.0)
 
-#: Sectors of 32 bytes that one SM's L1 delivers a clock: 128 bytes.
-#: Source: Nsight Compute Profiling Guide, memory tables (a wavefront moves at most 128 bytes).
-SECTORS_A_CLOCK = 4
+#: Sectors of 32 bytes that one pass through an SM's L1 carries: 128 bytes.  An SM makes a pass a
+#: clock, and a request needs at least one, however few sectors it touches.
+#: Sources: Nsight Compute Profiling Guide, memory tables (a wavefront moves at most 128 bytes);
+#: NVIDIA developer forum, thread 165293 (a wavefront is what a stage takes a cycle, and a request
+#: makes one or more).
+SECTORS_A_PASS = 4
 
 #: Warp instructions one SM issues a clock: four schedulers.  Source: CUDA Programming Guide.
 ISSUES_A_CLOCK = 4
@@ -57,6 +60,8 @@ class Work:
     unique_bytes        global memory touched, each 32-byte sector once: what a perfect cache moves
     unique_bytes_block  each sector once per block: what a perfect L1 asks of L2
     sectors             32-byte sectors of all requests: what L1 asks of L2 without any hit
+    passes              of these requests through L1, at least one each; a quarter of the sectors
+                        where it is not given, as if all requests had four or more
     shared_wavefronts   passes of shared memory, bank conflicts included
     issues              operations of the source, each once for a warp: an FMA is two
     blocks              of the grid
@@ -71,6 +76,7 @@ class Work:
     blocks: int = 1
     instructions: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     atomic_queue: tuple[float, float] = (0, 0)
+    passes: float = 0
 
 
 @dataclass(frozen=True)
@@ -147,11 +153,12 @@ def bound(work: Work, where: str | Device, fits: Occupancy | None = None) -> Bou
             f"{_big(work.unique_bytes_block)}B once a block, or {_big(moved)}B, at "
             f"{gpu.l2_gbs.value:g} GB/s",
         ))  # fmt: skip
-    passes = work.sectors / SECTORS_A_CLOCK + work.shared_wavefronts
+    passes = max(work.passes, work.sectors / SECTORS_A_PASS)
+    through_ms = (passes + work.shared_wavefronts) / clocks_a_ms
     roofs.append(Roof(
-        "load/store", passes / clocks_a_ms, passes / clocks_a_ms,
-        f"{_count(work.sectors)} sectors at {SECTORS_A_CLOCK} a clock and "
-        f"{_count(work.shared_wavefronts)} shared wavefronts on {sms:g} SMs",
+        "load/store", through_ms, through_ms,
+        f"{_count(passes)} passes of requests to global memory and "
+        f"{_count(work.shared_wavefronts)} of shared memory, one a clock on {sms:g} SMs",
     ))  # fmt: skip
     if work.issues:
         ms = work.issues / ISSUES_A_CLOCK / clocks_a_ms
@@ -168,7 +175,10 @@ def bound(work: Work, where: str | Device, fits: Occupancy | None = None) -> Bou
         ))  # fmt: skip
     tail = fits.tail_efficiency(work.blocks, int(gpu.sms.value)) if fits and fits.fits else 1.0
     low = max(roof.low_ms for roof in roofs) + LAUNCH_US[0] / 1000
-    high = sum(roof.high_ms for roof in roofs) / max(tail, 1e-9) + LAUNCH_US[1] / 1000
+    # A pipe of the SMs is filled by the blocks of its own SM; DRAM and L2 are by those of all.
+    filled = {"DRAM": tail, "L2": tail, "atomics": 1.0}
+    own = tail * gpu.sms.value / sms
+    high = sum(r.high_ms / max(filled.get(r.name, own), 1e-9) for r in roofs) + LAUNCH_US[1] / 1000
     return Bound(gpu.name, low, high, tuple(roofs), _assumptions(gpu, tail, work))
 
 

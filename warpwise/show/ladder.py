@@ -30,7 +30,7 @@ class LadderPicture(Ladder):
         """The peak that most of the arithmetic runs against; "" where there is none."""
         done: dict[str, float] = {}
         for _, row in self.rows:
-            for kind, flops in work_of(row.counted, row.device).flops.items():
+            for kind, flops in work_of(row.counted, row.device, row.compiled).flops.items():
                 done[kind] = done.get(kind, 0) + flops
         return max(done, key=lambda kind: done[kind]) if any(done.values()) else ""
 
@@ -102,7 +102,7 @@ def compare(
 
 def _work(row: Explanation) -> tuple[float, float]:
     """(floating-point operations, bytes of all sectors)."""
-    work = work_of(row.counted, row.device)
+    work = work_of(row.counted, row.device, row.compiled)
     return sum(work.flops.values()), 32 * work.sectors
 
 

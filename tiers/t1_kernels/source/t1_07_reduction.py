@@ -479,6 +479,7 @@ The **sectors**, pieces of 32 bytes: every version reads each number once. The r
 So all of them move the same bytes, and only the work around it differs.
 Versions 1 and 2 are bound by load/store, here their accesses to shared memory: version 1 has many of them, version 2 waits for its turns at the banks.
 From version 3 on it is DRAM, the GPU's memory: a sum cannot be faster than reading its input.
+The picture says it once more, as a *roofline*: the slanted roof is the DRAM, and a version's line goes from no cache to a perfect one. `t1_11_roofline` explains it.
 
 Nsight Compute counts the same things on a GPU, under names of its own:
 
@@ -775,7 +776,7 @@ The values may also be pairs, such as a value and its index. Then each part trav
 - A tree rounds about log2(n) times, a running sum n times. float64 costs two shuffles, a conversion and slower units.
 - Maximum, minimum, count or the choice between pairs work alike. Change the operation, and the neutral element with it.
 
-Now the lab: `labs/t1_kernels/t1_07_reduction_lab.ipynb`.
+**Next:** the lab, `t1_07_reduction_lab`, in your folder `mine/t1_kernels/`.
 
 ## Sources
 

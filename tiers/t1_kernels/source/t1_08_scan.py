@@ -537,7 +537,7 @@ r"""
 Both stand outside of the `if`s; only the work between them is done by one warp.
 
 The ladder of our versions, as `compare` counts, compiles and models them for one device.
-Registers, occupancy and bounds have their own lessons later; look at conflicts and issue slots.
+Registers, occupancy, bounds and the picture of them have their own lessons later; look at conflicts and issue slots.
 Which version do you expect to have the fewest issue slots?
 """
 

@@ -342,7 +342,7 @@ Compulsory traffic of the DRAM is one bound. Data also pass other points on thei
 |---|---|---|
 | DRAM | each touched sector once | 1,555 GB/s |
 | L2 | each touched sector once for each block: at best, the multiprocessor's own cache L1 keeps it for the block | 7,219 GB/s |
-| load/store | the sectors of all requests, and each pass of a request through shared memory | 128 bytes a clock on each of 108 multiprocessors: 19,492 GB/s |
+| load/store | the *passes* of all requests: one for every 4 sectors of a request, at least one; in shared memory its wavefronts | a pass of 128 bytes a clock on each of 108 multiprocessors: 19,492 GB/s |
 
 In the next kernel, all 1,024 blocks add up the same table of 4,096 numbers. 16 KB come from the DRAM, once.
 For each number there is one addition. Which roof is the lowest?
@@ -402,12 +402,12 @@ flops = counted.flops["float32"]
 bytes_of = {
     "DRAM": 32 * sum(counted.unique_sectors.values()),
     "L2": 32 * sum(counted.unique_sectors_per_block.values()),
-    "load/store": counted.loads.bytes_moved + counted.stores.bytes_moved,
+    "load/store": 128 * (counted.loads.requests + counted.stores.requests),  # a pass each
 }
 print("guess:", guess)
 for name, rate in (("DRAM", 1555), ("L2", 7219), ("load/store", 19492)):
     print(f"{name:10} {flops / bytes_of[name]:6.2f} operations a byte, ridge {19500 / rate:5.2f}")
-print()
+print(f"sectors of a load: {counted.loads.sectors_per_request:.1f}")
 print("bound by", answer.bound.limiter.name)
 for roof in answer.bound.roofs:
     print(f"  {roof.name:10} {1000 * roof.low_ms:6.3f} to {1000 * roof.high_ms:6.3f} microseconds")
@@ -415,7 +415,8 @@ for roof in answer.bound.roofs:
 # %% [markdown]
 r"""
 By **load/store**. A kernel has one intensity for *each* memory, and each has its own ridge.
-Right of the ridge for the DRAM and for L2, and left of it for the requests: 0.5 operations a byte, where 1 is needed.
+Right of the ridge for the DRAM and for L2, and left of it for the requests: 0.25 operations a byte, where 1 is needed.
+A pass has room for 4 sectors, and these loads have only 2 each: a warp covers two rows of 16 elements. Half of each pass is empty.
 The one roof that is too low decides.
 
 It also tells you what to do. Faster DRAM would not help. Fewer requests for each multiplication would: keep values in registers.

@@ -399,14 +399,15 @@ TWELVE: Mapping[str, Work] = {
                    N / 32 * (5 * 4 + 28 * 5 + 4), blocks=1024, instructions=lone(33 * N)),
     "table_sum": Work({"fp32": 16 * N}, 4 * N + 16384, 1024 * (1024 + 16384),
                       N / 32 * (16 * 4 + 4), blocks=1024, instructions=lone(16 * N)),
-    "pair_sums": Work({"fp32": 3 * 512 * 65536}, 8 * 65536, 256 * (2048 + 2048),
-                      2048 * (512 + 8), blocks=256, instructions=lone(2 * 512 * 65536)),
+    # Its requests have one sector, and those of matmul two: a pass each.
+    "pair_sums": Work({"fp32": 6 * 512 * 65536}, 8 * 65536, 256 * (2048 + 2048),
+                      2048 * (512 + 8), blocks=256, passes=2048 * (512 + 2)),
     # 16 FMA a lane, then 5 additions of shuffled values
     "matvec": Work({"fp32": 2048 * 32 * 37}, 2048 * 2048 + 2048 + 8192,
                    256 * (8 * 2048 + 2048 + 32), 2048 * (16 * 8 + 1), blocks=256,
                    instructions=lone(2048 * 32 * 21)),
     "matmul": Work({"fp32": 2 * 256**3}, 3 * 4 * 256**2, 256 * (2 * 16384 + 1024),
-                   2048 * (256 * 4 + 4), blocks=256),
+                   2048 * (256 * 4 + 4), blocks=256, passes=2048 * (256 * 2 + 1)),
 }  # fmt: skip
 
 Change = Callable[[Work], Work]
@@ -472,7 +473,7 @@ TWELVE_LIMITERS = ValueSpec(
         "l2_overlooked": "That leaves out the roof L2.",
         "any_float64_binds": "double_16 is in float64, but it does not have many operations.",
         "broadcast_as_traffic": "In pair_sums, all lanes of a warp load the same number: one "
-        "sector for each request.",
+        "pass for each request.",
     },
     hints={
         "all_memory": (
@@ -502,7 +503,8 @@ TWELVE_LIMITERS = ValueSpec(
         ),
         "requests_overlooked": (
             "How many requests does a warp of sum_33 make, and of how many sectors each?",
-            "Count the sectors of all requests, and compare the operations a byte with 1.0.",
+            "Count the passes of all requests, 128 bytes each, and compare the operations a byte "
+            "with 1.0.",
         ),
         "l2_overlooked": (
             "Where does the table come from, for each of the 1,024 blocks of table_sum?",
@@ -513,8 +515,8 @@ TWELVE_LIMITERS = ValueSpec(
             "32 operations for 16 bytes: 2, and the ridge is at 6.2.",
         ),
         "broadcast_as_traffic": (
-            "How many sectors does a request move whose lanes all read the same word?",
-            "One sector of 32 bytes for 32 x 3 operations: 3 operations a byte, and load/store's "
+            "How many passes does a request take whose lanes all read the same word?",
+            "One pass of 128 bytes for 32 x 6 operations: 1.5 operations a byte, and load/store's "
             "ridge is at 1.",
         ),
         "wrong_type": (
