@@ -99,6 +99,36 @@ def condition(text: str) -> str | None:
     return clues.bitwise(kernel.source)
 
 
+def loads_twice(body: str) -> str | None:
+    kernel = Kernel.from_source(f"{HEAD}    {body}\n", "image")
+    return clues.loaded_again(kernel.source, {line: {"a"} for line in range(20)})
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("if a[y, x] > 0:\n        out[y, x] = a[y, x]",
+         "a[y, x] is loaded in line 6 and again in line 7.  Load it once, into a variable."),
+        ("out[y, x] = a[y, x] * a[y, x]",
+         "a[y, x] is loaded in line 6 more than once.  Load it once, into a variable."),
+    ],
+)  # fmt: skip
+def test_an_element_that_is_loaded_twice_is_named(body: str, said: str) -> None:
+    """With both lines, or with the one that has it twice."""
+    assert loads_twice(body) == said
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["v = a[y, x]\n    out[y, x] = v * v", "v = a[y, x]\n    x += 1\n    out[y, x] = v + a[y, x]",
+     "v = a[y, x]\n    a[y, 0] = v\n    out[y, x] = a[y, x]", "out[y, x] = a[y, x] + a[y, x + 1]",
+     "out[y, x] = out[y, x] + out[y, x]"],
+)  # fmt: skip
+def test_other_elements_and_changed_ones_are_not(body: str) -> None:
+    """Another index, an index or an array that changed in between, an array that is not loaded."""
+    assert loads_twice(body) is None
+
+
 def test_an_ampersand_between_comparisons_is_the_cause() -> None:
     """Whatever else the values look like."""
     record = judge(GUARDED, ampersand)

@@ -73,6 +73,29 @@ def naive(out, x):
 
 
 @jit
+def read_twice(out, x):
+    tile = cuda.shared.array((32, 33), float32)
+    col, row = cuda.grid(2)
+    if x[row, col] != 0:
+        tile[cuda.threadIdx.y, cuda.threadIdx.x] = x[row, col]
+    else:
+        tile[cuda.threadIdx.y, cuda.threadIdx.x] = 0
+    cuda.syncthreads()
+    r = cuda.blockIdx.x * 32 + cuda.threadIdx.y
+    c = cuda.blockIdx.y * 32 + cuda.threadIdx.x
+    out[r, c] = tile[cuda.threadIdx.x, cuda.threadIdx.y]
+
+
+@jit
+def nearly_once(out, x):
+    col, row = cuda.grid(2)
+    if col < 32 and row < 32:
+        out[row, col] = x[col, row] * float32(1.0004)
+    else:
+        out[row, col] = x[col, row] + 1
+
+
+@jit
 def wrong(out, x):
     col, row = cuda.grid(2)
     out[row, col] = x[row, col]
@@ -109,6 +132,19 @@ def test_the_expensive_line_is_shown() -> None:
     """The store that takes 32 sectors, with what it costs."""
     message = judge(TRANSPOSE, naive).message
     assert "out[col, row] = x[row, col]" in message and "4,608" in message
+
+
+def test_an_element_that_is_loaded_twice_is_the_cause() -> None:
+    """Rather than the sectors of its second load, with hints of its own."""
+    report = judge(TRANSPOSE, read_twice).report
+    assert report is not None and report.cause is not None and report.next is not None
+    assert report.cause.startswith("x[row, col] is loaded in line ")
+    assert report.next == "How often does one thread load this element?"
+
+
+def test_nearly_right_in_one_case_is_chance() -> None:
+    """The smaller matrix is off by 0.04 %, the larger one by 1: no matter of rounding."""
+    assert judge(TRANSPOSE, nearly_once).diagnosis == "wrong_values"
 
 
 def test_a_race_names_both_threads_and_the_fix() -> None:

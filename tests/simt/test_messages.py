@@ -40,6 +40,24 @@ def test_out_of_bounds_names_array_index_thread_and_line() -> None:
     assert (error.value.block, error.value.thread) == ((7, 0, 0), (105, 0, 0))
 
 
+def test_a_shared_array_smaller_than_the_block_is_no_missing_guard() -> None:
+    """Its size is what is wrong, and the block says which size would do."""
+
+    @cuda.jit
+    def keep(out):
+        s = cuda.shared.array(64, np.float32)
+        t = cuda.threadIdx.x
+        s[t] = t
+        out[t] = s[t]
+
+    with pytest.raises(SimtError) as error:
+        keep[1, 100](np.zeros(100, np.float32))
+    assert str(error.value).splitlines()[-1] == (
+        "  A block has 100 threads here. Make the array as large as the largest block, or guard "
+        "the access."
+    )
+
+
 @pytest.mark.parametrize(
     ("given", "count", "next_step"),
     [

@@ -2,12 +2,13 @@
 
 slip    a way to write something that Python reads in another way than it looks
 guard   a condition that decides whether a thread gets to a line
+again   a load of an element that has been loaded before, with nothing in between to change it
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from . import todo
 
 BITWISE = "bitwise_in_comparison"
+AGAIN = "loaded_again"
 PASSED = "The guard lets this thread through: compare its condition with the index."
 
 _SIGNS: dict[type[ast.AST], str] = {
@@ -54,6 +56,36 @@ def guarded(source: Any, error: Exception) -> bool:
     if line is None or source.line_text(line) != getattr(error, "line_text", ""):
         return False
     return _decided(source.tree.body, line)
+
+
+def loaded_again(source: Any, loads: Mapping[int, Collection[str]]) -> str | None:
+    """A sentence on the first element that a kernel loads twice; None where there is none.
+
+    loads: line -> arrays of global memory that it loads.  The same text means the same element
+    while no name in it gets a value, and the array no store.
+    """
+    seen: dict[str, ast.Subscript] = {}
+    nodes = [node for node in ast.walk(source.tree) if isinstance(node, ast.Name | ast.Subscript)]
+    for node in sorted(nodes, key=lambda one: (one.lineno, one.col_offset)):
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                seen = {text: old for text, old in seen.items() if node.id not in _names(old)}
+        elif isinstance(node.ctx, ast.Store):
+            changed = _names(node.value)
+            seen = {text: old for text, old in seen.items() if not changed & _names(old.value)}
+        elif isinstance(node.value, ast.Name) and node.value.id in loads.get(node.lineno, ()):
+            text = ast.unparse(node)
+            first = seen.setdefault(text, node)
+            if first is not node:
+                where = f"line {first.lineno} and again in line {node.lineno}"
+                if first.lineno == node.lineno:
+                    where = f"line {node.lineno} more than once"
+                return f"{text} is loaded in {where}.  Load it once, into a variable."
+    return None
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def rounding(answer: Any) -> tuple[str, str] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..observe.report import Line, Report
+from . import clues
 from .counting import count
 from .failure import Failure
 from .report import Row
@@ -24,8 +25,24 @@ def costly(spec: KernelSpec, kernel: Any) -> list[Failure]:
         return []
     first = found[0]
     slug = first.requirement.diagnosis
-    cause = spec.causes.get(slug) or _cause(report, first)
-    return [Failure(case, {slug: cause}, f"The values are right.  {first}", _lines(report, first))]
+    again = None if slug in spec.causes else _again(kernel, report, first)
+    return [
+        Failure(
+            case, {slug: spec.causes.get(slug) or again or _cause(report, first)},
+            f"The values are right.  {first}", _lines(report, first),
+            hint=clues.AGAIN if again else "",
+        )
+    ]  # fmt: skip
+
+
+def _again(kernel: Any, report: Report, found: Broken) -> str | None:
+    """A sentence on an element that is loaded twice, where it is loads that cost too much."""
+    if found.requirement.counter not in _LOADS:
+        return None
+    own = (line for line in report.lines if line.function == kernel.name)
+    return clues.loaded_again(
+        kernel.source, {line.number: line.arrays.get("loads", {}) for line in own}
+    )
 
 
 def _cause(report: Report, found: Broken) -> str:
@@ -55,6 +72,7 @@ def _sectors(line: Line) -> int:
     return line.loads.sectors + line.stores.sectors
 
 
+_LOADS = ("load_sectors", "sectors", "loads")
 _PER_LINE = {
     "load_sectors": lambda line: line.loads.sectors,
     "store_sectors": lambda line: line.stores.sectors,

@@ -60,6 +60,11 @@ GENERAL: Mapping[str, tuple[str, str]] = {
         "Between the store of one thread and the access of another there has to be a barrier that "
         "both reach: cuda.syncthreads() for a block, cuda.syncwarp() for a warp.",
     ),
+    "divergent_barrier": (
+        "Which threads reach the barrier, and which go past it?",
+        "Every thread of the block has to come to it.  Close the if in front of the barrier, and "
+        "open it again behind it where you still need it.",
+    ),
     "uninitialised": (
         "Who stores into this place before it is read?",
         "Shared and local arrays start undefined.  Store a value into every place that is read, "
@@ -86,6 +91,10 @@ GENERAL: Mapping[str, tuple[str, str]] = {
         "Which addresses do the 32 threads of one warp touch at the same time?",
         "Neighbouring threads have to touch neighbouring elements: threadIdx.x belongs into the "
         "last index.",
+    ),
+    "loaded_again": (
+        "How often does one thread load this element?",
+        "Load it into a variable first, and use the variable from then on.",
     ),
     "bank_conflicts": (
         "Which banks do the 32 threads of one warp touch at the same time?",

@@ -102,7 +102,7 @@ def _telling(failures: list[Failure], spec: KernelSpec) -> tuple[str, Failure]:
     telling = [f for f in failures if f.elements > 1] or failures
     slug = diagnoses.common([failure.fits for failure in telling])
     if slug == "wrong_values":  # two mistakes at once: the first case may still show one of them
-        slug = diagnoses.common([failures[0].fits])
+        slug = diagnoses.common([failures[0].fits, *({} for _ in failures[1:])])
     found = [failure for failure in failures if failure.fits.get(slug)]
     found = found or [failure for failure in failures if slug in failure.fits]
     if slug in spec.suspects:  # such a cause tells right elements from wrong ones

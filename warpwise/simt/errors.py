@@ -239,9 +239,13 @@ def out_of_bounds(
     line: int,
     line_text: str,
     dynamic: int | None = None,
+    block_threads: int = 0,
 ) -> OutOfBoundsError:
-    """Build the report of the first bad access at one place in the kernel; dynamic: the bytes that
-    the launch gives, where the array is dynamic shared memory."""
+    """Build the report of the first bad access at one place in the kernel.
+
+    dynamic: the bytes that the launch gives, where the array is dynamic shared memory;
+    block_threads: the threads of a block, where the array is shared memory, else 0
+    """
     if count == 1:
         who = f"1 of {threads_in_launch:,} threads did this; the one is"
     else:
@@ -250,6 +254,11 @@ def out_of_bounds(
         cause = "A negative index counts from the end, and this one goes past the beginning."
     elif dynamic is not None:
         cause = _given(dynamic, shape[0])
+    elif len(shape) == 1 and shape[0] < block_threads:
+        cause = (
+            f"A block has {block_threads:,} threads here. Make the array as large as the largest "
+            "block, or guard the access."
+        )
     elif any(n == 0 for n in shape):
         cause = "The array is empty: no index is valid. Guard the access with the array's size."
     else:

@@ -371,6 +371,7 @@ class Run:
                 thread=unravel(thread, self.block), count=fault.count,
                 threads_in_launch=self.threads, line=site.line, line_text=site.line_text,
                 dynamic=self.sharedmem if _is_dynamic(fault.array.root) else None,
+                block_threads=self.threads_per_block if fault.array.root.space == "shared" else 0,
             )  # fmt: skip
 
     @property
