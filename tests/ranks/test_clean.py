@@ -87,7 +87,15 @@ def test_a_forked_copy_does_not_answer_for_its_rank():
     assert seen(forks, 2).values == ["rank", "rank"]
 
 
-def test_an_interrupt_ends_the_ranks(capsys):
+@pytest.fixture
+def interrupts():
+    """SIGINT raises KeyboardInterrupt; a shell that runs tests in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_ends_the_ranks(capsys, interrupts):
     """KeyboardInterrupt arrives in the caller, with where the ranks were; nothing is left."""
     seen(reduce_once, 1)
     before = left()
@@ -120,8 +128,11 @@ def test_a_fork_server_that_was_killed_is_replaced():
 
 
 CALLER = """
-import os, sys, time
+import os, signal, sys, time
 from warpwise.ranks import run_ranks, zygote
+
+# A shell that runs tests in the background has it ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def work():
     print(os.getpid(), flush=True)
