@@ -51,7 +51,7 @@ check: env  ## lint, types, fast tests, notebooks in sync: under two minutes
 	@$(RUN) -m warpwise.authoring --check
 	@$(RUN) -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow and not browser and not env and not gpu" $(PYTEST_ARGS)
 
-bench: env  ## measure the simulator, with Numba's beside it: BENCH_ARGS="--json FILE" for data
+bench: env  ## measure the simulator, with Numba's beside it, and ranks: BENCH_ARGS="--json FILE" for data
 	@$(RUN) -m tests.benchmarks $(BENCH_ARGS)
 	@$(RUN) -m tests.benchmarks.ranks
 
