@@ -531,3 +531,41 @@ def begins_with_b(out, a, b):
     for i in range(cuda.grid(1), b.size, cuda.gridsize(1)):
         out[2 * i] = b[i]
         out[2 * i + 1] = a[i]
+
+
+# Right values, made by a few of the threads -----------------------------------------------------
+
+
+@impostor("guarded_add", diagnosis="few_threads_work")
+@cuda.jit
+def first_thread_adds_all(out, a, b, n):
+    if cuda.grid(1) == 0:
+        for i in range(n):
+            out[i] = a[i] + b[i]
+
+
+@impostor("stride_scale", diagnosis="few_threads_work")
+@cuda.jit
+def first_thread_scales_all(out, a, factor):
+    if cuda.grid(1) == 0:
+        for i in range(out.size):
+            out[i] = a[i] * factor
+
+
+@impostor("stride_scale", diagnosis="few_threads_work")
+@cuda.jit
+def first_block_scales_all(out, a, factor):
+    if cuda.blockIdx.x == 0:
+        for i in range(cuda.threadIdx.x, out.size, cuda.blockDim.x):
+            out[i] = a[i] * factor
+
+
+@impostor("interleave", diagnosis="few_threads_work")
+@cuda.jit
+def first_thread_shuffles_all(out, a, b):
+    if cuda.grid(1) == 0:
+        for i in range(out.size):
+            if i % 2 == 0:
+                out[i] = a[i // 2]
+            else:
+                out[i] = b[i // 2]

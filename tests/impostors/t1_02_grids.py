@@ -810,3 +810,54 @@ def steps_exchanged(out, a, height, width):
                     column = min(max(x + dx, 0), width - 1)
                     total += a[row, column]
             out[y, x] = total / 9
+
+
+# -- right values, made by a few of the threads ------------------------------------------------
+
+
+@impostor("brighten", diagnosis="few_threads_work")
+@cuda.jit
+def a_thread_for_each_row(out, a, gain, height, width):
+    x, y = cuda.grid(2)
+    if x == 0 and y < height:
+        for column in range(width):
+            out[y, column] = gain * a[y, column]
+
+
+@impostor("transpose_copy", diagnosis="few_threads_work")
+@cuda.jit
+def first_thread_turns_all(out, a, height, width):
+    x, y = cuda.grid(2)
+    if x == 0 and y == 0:
+        for row in range(height):
+            for column in range(width):
+                out[column, row] = a[row, column]
+
+
+@impostor("cross_blur", diagnosis="few_threads_work")
+@cuda.jit
+def a_thread_for_each_column(out, a, height, width):
+    x, y = cuda.grid(2)
+    if y == 0 and x < width:
+        for row in range(height):
+            if 0 < x < width - 1 and 0 < row < height - 1:
+                total = a[row, x] + a[row - 1, x] + a[row + 1, x] + a[row, x - 1] + a[row, x + 1]
+                out[row, x] = total / 5
+            else:
+                out[row, x] = a[row, x]
+
+
+@impostor("box_blur", diagnosis="few_threads_work")
+@cuda.jit
+def first_thread_blurs_all(out, a, height, width):
+    x0, y0 = cuda.grid(2)
+    if x0 == 0 and y0 == 0:
+        for y in range(height):
+            for x in range(width):
+                total = 0.0
+                for dy in range(-1, 2):
+                    for dx in range(-1, 2):
+                        row = min(max(y + dy, 0), height - 1)
+                        column = min(max(x + dx, 0), width - 1)
+                        total += a[row, column]
+                out[y, x] = total / 9

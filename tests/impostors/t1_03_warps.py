@@ -1114,3 +1114,69 @@ def store_without_guard(best, place, a, n):
     if i % 32 == 0:
         best[i // 32] = top
         place[i // 32] = i + cuda.ffs(holders) - 1
+
+
+@impostor("warp_argmax", diagnosis="wrong_values")
+@cuda.jit
+def small_number_for_the_rest(best, place, a, n):
+    i = cuda.grid(1)
+    v = np.float32(-1000)
+    if i < n:
+        v = a[i]
+    top = v
+    for step in (16, 8, 4, 2, 1):
+        top = max(top, cuda.shfl_xor_sync(ALL, top, step))
+    holders = cuda.ballot_sync(ALL, v == top)
+    if i % 32 == 0 and i < n:
+        best[i // 32] = top
+        place[i // 32] = i + cuda.ffs(holders) - 1
+
+
+# -- right values, made by the first warp ------------------------------------------------------
+
+
+@impostor("pack_positive", diagnosis="few_threads_work")
+@cuda.jit
+def first_warp_packs_all(out, count, a, n):
+    lane = cuda.grid(1)
+    if lane < 32:
+        for first in range(0, n, 32):
+            v = np.float32(0)
+            if first + lane < n:
+                v = a[first + lane]
+            keeps = cuda.ballot_sync(ALL, v > 0)
+            if v > 0:
+                out[first + cuda.popc(keeps & ((1 << lane) - 1))] = v
+            if lane == 0:
+                count[first // 32] = cuda.popc(keeps)
+
+
+@impostor("mend_warp_sum", diagnosis="few_threads_work")
+@cuda.jit
+def first_warp_sums_all(out, a, n):
+    lane = cuda.grid(1)
+    if lane < 32:
+        for first in range(0, n, 32):
+            v = np.float32(0)
+            if first + lane < n:
+                v = a[first + lane]
+            for step in (16, 8, 4, 2, 1):
+                v += cuda.shfl_down_sync(ALL, v, step)
+            if lane == 0:
+                out[first // 32] = v
+
+
+@impostor("settle_particles", diagnosis="few_threads_work")
+@cuda.jit
+def first_two_warps_settle_all(out, a, rate, steps, n):
+    i = cuda.grid(1)
+    if i < 64:
+        kind = i // 32
+        for p in range(2 * (i % 32) + kind, n, 64):
+            v = a[p]
+            for _ in range(steps):
+                if kind == 0:
+                    v -= rate * v
+                else:
+                    v += rate * (1 - v)
+            out[p] = v

@@ -614,3 +614,37 @@ def added_to_the_output(out, a, v, height, width):
             part = warp_sum(product)
             if lane == 0:
                 out[y] += part
+
+
+# -- right values and few sectors, but most of the launch is idle -------------------------------
+
+
+@impostor("scale_rows", diagnosis="few_threads_work")
+@cuda.jit
+def first_block_scales_the_picture(out, a, gain, height, width):
+    if cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
+        for y in range(cuda.threadIdx.y, height, cuda.blockDim.y):
+            for x in range(cuda.threadIdx.x, width, cuda.blockDim.x):
+                out[y, x] = gain[y] * a[y, x]
+
+
+@impostor("split_fields", diagnosis="few_threads_work")
+@cuda.jit
+def first_warp_splits_all(arrays, records, n):
+    if cuda.grid(1) < 32:
+        for k in range(cuda.grid(1), 3 * n, 32):
+            arrays[k % 3, k // 3] = records[k]
+
+
+@impostor("dot_rows", diagnosis="few_threads_work")
+@cuda.jit
+def first_warp_sums_all(out, a, v, height, width):
+    lane = cuda.threadIdx.x % 32
+    if cuda.grid(1) < 32:
+        for y in range(height):
+            total = np.float32(0)
+            for x in range(lane, width, 32):
+                total += a[y, x] * v[x]
+            total = warp_sum(total)
+            if lane == 0:
+                out[y] = total

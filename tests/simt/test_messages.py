@@ -117,6 +117,11 @@ def test_out_of_bounds_changes_no_array_of_the_host() -> None:
         ("for v in i: pass", "k: int64 cannot be looped over\n  line 4:  for v in i: pass\n"
          "  Write `for i in range(n)`."),
         ("x, y = i", "k: int64 cannot be unpacked\n  line 4:  x, y = i"),
+        ("x, y = cuda.grid(1)", "k: int64 cannot be unpacked\n  line 4:  x, y = cuda.grid(1)\n"
+         "  cuda.grid(1) gives one number: x, y = cuda.grid(2)."),
+        ("j = cuda.grid(2)\n    if j < 3: out[0] = 1",
+         "k: < does not take (int64, int64) and int64\n  line 5:  if j < 3: out[0] = 1\n"
+         "  A tuple holds several values: take one, t[0], or unpack it: x, y = t."),
         ("j = cuda.grid(4)", "k: cuda.grid takes the number of dimensions, 1, 2 or 3; got 4\n"
          "  line 4:  j = cuda.grid(4)\n  Write cuda.grid(1) for a one-dimensional launch."),
         ("x = y = cuda.grid(2)\n    out[x] = 1",

@@ -162,3 +162,22 @@ def two_loops(out, a, b):
 def with_bits(out, a, b):
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
         out[i] = b[i >> 1] if i & 1 else a[i >> 1]
+
+
+@variant("stride_scale")
+@cuda.jit
+def a_piece_for_each_thread(out, a, factor):
+    each = (out.size + cuda.gridsize(1) - 1) // cuda.gridsize(1)
+    first = cuda.grid(1) * each
+    for i in range(first, min(first + each, out.size)):
+        out[i] = a[i] * factor
+
+
+@variant("interleave")
+@cuda.jit
+def picks_the_array_first(out, a, b):
+    t = cuda.grid(1)
+    while t < out.size:
+        source = a if t & 1 == 0 else b
+        out[t] = source[t >> 1]
+        t += cuda.gridsize(1)

@@ -46,20 +46,32 @@ def _again(kernel: Any, report: Report, found: Broken) -> str | None:
 
 
 def _cause(report: Report, found: Broken) -> str:
-    """The report's own sentence on its worst line."""
-    if report.worst is None:
-        return "No single line wastes much; there are too many of them, or they run too often."
-    line, why = report.worst
-    return f"Line {line.number}: {why}."
+    """The report's own sentence on its worst line, if that line costs what there is too much of."""
+    costing = {line.number for _, line in _costs(report, found)}
+    if report.worst is not None and (not costing or report.worst[0].number in costing):
+        line, why = report.worst
+        return f"Line {line.number}: {why}."
+    asked, different = found.counted, sum(report.unique_sectors.values())
+    if found.requirement.counter in ("load_sectors", "sectors") and asked > 2 * different:
+        return (
+            f"The same sectors are asked for again and again: {asked:,} in all, {different:,} "
+            "different ones."
+        )
+    return "No single line wastes much; there are too many of them, or they run too often."
+
+
+def _costs(report: Report, found: Broken) -> list[tuple[int, Line]]:
+    """The lines that cost what there is too much of, the dearest first."""
+    read = _PER_LINE.get(found.requirement.counter)
+    if read is None:
+        return []
+    costs = [(read(line), line) for line in report.lines]
+    return sorted((one for one in costs if one[0]), key=lambda one: (-one[0], one[1].number))
 
 
 def _lines(report: Report, found: Broken) -> tuple[Row, ...]:
     """The lines that cost most of what there is too much of."""
-    read = _PER_LINE.get(found.requirement.counter)
-    if read is None:
-        return ()
-    costs = [(read(line), line) for line in report.lines]
-    costs = sorted((one for one in costs if one[0]), key=lambda one: (-one[0], one[1].number))
+    costs = _costs(report, found)
     if not costs:
         return ()
     head: list[Row] = [("line", "costs", "")]

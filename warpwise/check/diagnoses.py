@@ -112,11 +112,13 @@ def never_written(e: Evidence) -> str | None:
     missing = e.due & e.unwritten
     if not missing.any() or (e.wrong & e.written).any():
         return None
-    if not e.written.any():
+    if e.unwritten.all():
         return f"No thread wrote to {e.name}."
+    outside = int((e.keep & ~e.unwritten).sum())
+    instead = f"  Stores went to {counted(outside, 'element')} that must be left alone."
     return (
         f"{count_of(missing, 'element')} of {e.name} {_was(missing)} never written: no thread "
-        "stored there."
+        f"stored there.{instead if outside else ''}"
     )
 
 

@@ -136,6 +136,11 @@ GENERAL: Mapping[str, tuple[str, str]] = {
         "Two threads have computed the same index, or a loop visits an element twice.  Each "
         "element needs exactly one thread.",
     ),
+    "few_threads_work": (
+        "Which threads get past your first condition, and what do the others do?",
+        "Let every thread begin with an element of its own number.  Where there are more elements "
+        "than threads, it goes on by the number of all threads.",
+    ),
     "stored_by_one_thread": (
         "Which of your lines does this thread run more than once?",
         "Add up in a variable of its own, and store that variable once, after the last step.",

@@ -25,6 +25,8 @@ from .runner import Outcome
 from .spec import KernelSpec
 
 ROWS = 5
+#: One may do the work of this many, where the exercise wants the work shared.
+IDLE = 4
 
 
 def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: int = 1) -> Record:
@@ -49,15 +51,19 @@ def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: i
     failures: list[Failure] = []
     recognised = False
     unstored: set[int] = set()  # cases, by identity
+    idle: Failure | None = None
     notes: dict[tuple[str, int], str] = {}  # one of a kind a line, of the smallest launch
     printed: list[tuple[Case, Printed]] = []
     slip = clues.bitwise(kernel.source)
     poisoned = spec.poisoned
+    widest = max(cases, key=lambda case: _able(spec, case)) if spec.shared_out else None
     for case in cases:
         outcome = runner.run(answer, kernel, case, poisoned, seed)
         for note in outcome.notes:
             notes.setdefault((note.kind, note.line), note.text)
         failure = examine(spec, case, outcome, names)
+        if case is widest:
+            idle = _few_at_work(spec, case, outcome, names)
         if outcome.printed and (not printed or (failure and not failures)):
             printed[:] = [(case, outcome.printed)]
         if failure:
@@ -75,6 +81,8 @@ def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: i
     failures = [failure for failure in failures if failure.urgent] or failures
     if not failures and spec.requirements:
         failures += costly(spec, kernel)
+    if not failures and idle is not None:
+        failures.append(idle)
     label = runner.label(answer)
     said = [_said(kernel, *one, names) for one in printed]
     if not failures:
@@ -299,6 +307,44 @@ def _twice(e: Evidence) -> Failure:
         minor=True,
         hint="stored_by_one_thread" if alone else "",
     )
+
+
+def _able(spec: KernelSpec, case: Case) -> int:
+    """How many threads, or warps, could store an element."""
+    elements = max(int(case.args[name].size) for name in spec.outputs)
+    return min(case.blocks * -(-case.threads_per_block // _group(spec)), elements)
+
+
+def _group(spec: KernelSpec) -> int:
+    return 32 if spec.shared_out == "warps" else 1
+
+
+def _few_at_work(
+    spec: KernelSpec, case: Case, outcome: Outcome, names: Mapping[str, str]
+) -> Failure | None:
+    """Right values, but most of the threads or warps that could store an element store none."""
+    threads = case.threads_per_block
+    of_block = -(-threads // _group(spec))
+    at_work, busiest, stores = 0, -1, 0
+    for seen in map(outcome.census.get, spec.outputs):
+        if seen is None:  # the simulator did not run to the end
+            return None
+        writer = seen.writer[seen.writer >= 0]
+        share = np.bincount(writer)
+        groups = writer // threads * of_block + writer % threads // _group(spec)
+        at_work = max(at_work, np.unique(groups).size)
+        if share.size and share.max() > stores:
+            busiest, stores = int(share.argmax()), int(share.max())
+    if at_work * IDLE >= _able(spec, case):
+        return None
+    own = " and ".join(names[name] for name in spec.outputs)
+    what = (
+        f"The values are right.  {at_work:,} of {case.blocks * of_block:,} {spec.shared_out} "
+        f"{'stores' if at_work == 1 else 'store'} to {own}: {wording.thread_of(busiest, case)} "
+        f"stores {stores:,} element{'s' if stores > 1 else ''}"
+    )
+    cause = f"A few {spec.shared_out} do the work of all the others, which have nothing to do."
+    return Failure(case, {"few_threads_work": cause}, what)
 
 
 def _first(which: np.ndarray) -> list[tuple[int, ...]]:

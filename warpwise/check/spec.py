@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class KernelSpec:
     tolerance: dtype name -> Tolerance, where the default of the dtype does not fit.
     unordered: 1-D outputs whose elements may come in any order; `reference` gives them sorted.
     writes_once: no element may be written twice.
+    shared_out: "threads" or "warps" among which the work must be shared out: in the case where most
+        of them could store an element, at least a quarter must.
     owner: (index, case) -> (block, thread) that should write this element, None when open.
     hints: {diagnosis: (vague, plain)}; the general hints serve for the rest.
     suspects: {diagnosis: case -> {output: array}}; masked elements are unwritten ones.
@@ -60,6 +62,7 @@ class KernelSpec:
     scratch: tuple[str, ...] = ()
     tolerance: Mapping[str, Tolerance] = field(default_factory=dict)
     writes_once: bool = False
+    shared_out: Literal["", "threads", "warps"] = ""
     owner: Owner | None = None
     hints: Hints = field(default_factory=dict)
     suspects: Mapping[str, Callable[[Case], Mapping[str, np.ndarray]]] = field(default_factory=dict)

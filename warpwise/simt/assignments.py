@@ -128,9 +128,22 @@ def blended(fl: Expressions, name: str, code: str, variable: str) -> str:
     return f"assign({fl.mask}, {code}, {variable}, m)"
 
 
+def _one_number(target: ast.Tuple | ast.List, node: ast.AST) -> str:
+    """The way on from `x, y = cuda.grid(1)`."""
+    call = getattr(node, "value", None)
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return ""
+    name, count = call.func.attr, len(target.elts)
+    if name not in ("grid", "gridsize") or not 2 <= count <= 3:
+        return ""
+    names = ast.unparse(target).strip("()[]")
+    return f"{ast.unparse(call)} gives one number: {names} = cuda.{name}({count})."
+
+
 def unpack(fl: Function, target: ast.Tuple | ast.List, value: Val, node: ast.AST) -> None:
     if not isinstance(value.type, TupleType) and not isinstance(value.const, tuple):
-        fl.fail(TypingError, node, f"{describe(value.type)} cannot be unpacked")
+        text = f"{describe(value.type)} cannot be unpacked"
+        fl.fail(TypingError, node, text, _one_number(target, node))
     # Evaluate the whole right side first: `a, b = b, a` must swap.
     if not value.static and not value.known and not value.code.isidentifier():
         name = fl.temporary()

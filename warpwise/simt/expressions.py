@@ -182,11 +182,11 @@ class Expressions(Lowering):
             if not typing.is_scalar(value.type):
                 self.no_function(value, node)
                 kinds = " and ".join(describe(v.type) for v in args)
-                hint = (
-                    "Index the array: a thread works on one element at a time."
-                    if any(isinstance(v.type, ArrayType) for v in args)
-                    else ""
-                )
+                hint = ""
+                if any(isinstance(v.type, TupleType) for v in args):
+                    hint = "A tuple holds several values: take one, t[0], or unpack it: x, y = t."
+                if any(isinstance(v.type, ArrayType) for v in args):
+                    hint = "Index the array: a thread works on one element at a time."
                 self.fail(TypingError, node, f"{label} does not take {kinds}", hint)
         kinds_of = tuple(value.type for value in args)
         try:

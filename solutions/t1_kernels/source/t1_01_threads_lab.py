@@ -191,7 +191,8 @@ with too few threads, with too many, with only one.
 The length is `out.size`, which may be 0. You do not know the launch.
 
 **Required.** `out[i] == a[i] * factor` for every element, **each written exactly once**.
-The check counts the stores.
+The threads share the work: none does it all while the others wait.
+The check counts the stores and the threads that make them.
 
 **Example.** `stride_scale[2, 4](out, a, factor)` with 21 elements: 8 threads, of which thread 3 has
 the elements 3, 11 and 19.
@@ -251,6 +252,7 @@ and so on. Here you read from one index and write to another.
 `a` is as long as `b`, or one longer. Both may be empty. You do not know the launch.
 
 **Required.** `out` is `a[0], b[0], a[1], b[1], ...`, each element written exactly once, in any launch.
+Again the threads share the work.
 
 **Example.** `a = [1, 2, 3]` and `b = [10, 20]` give `out = [1, 10, 2, 20, 3]`.
 """

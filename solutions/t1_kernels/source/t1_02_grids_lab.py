@@ -271,7 +271,7 @@ The grid may be too small this time, so a thread may have several pixels.
 
 **Required.** `out[y, x]` is the sum of nine pixels divided by 9.
 Where the box reaches beyond the picture, take the nearest pixel inside instead: row -1 becomes row 0, row `height` becomes row `height - 1`, and columns likewise.
-Every pixel is written once.
+Every pixel is written once, and the threads share the pixels.
 
 **Example.** The first pixel of `[[1, 2], [3, 4]]` becomes (4 * 1 + 2 * 2 + 2 * 3 + 4) / 9 = 2: row 0 and column 0 count twice.
 """

@@ -408,12 +408,12 @@ show_threads(who_has[2, 4], owner)
 
 # %% [markdown]
 r"""
-Its strength: it is meant to be right for any number of threads.
-Will it work with one thread, or with 256,000?
+Here 8 threads were enough. What if there is a single one, or if there are 256,000?
+How many of the 21 elements will be missed?
 """
 
 # %%
-guess = "?"  # yes or no, for each line
+guess = "?"  # elements missed, for each line
 
 for blocks, threads in ((1, 1), (2, 4), (3, 32), (1000, 256)):
     owner = np.full(21, -1)

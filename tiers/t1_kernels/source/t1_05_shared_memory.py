@@ -344,7 +344,7 @@ sanitize(find_large[1, 128], found, chances)
 
 # %% [markdown]
 r"""
-**One of them**, and another order gives another one. The sanitizer calls it **WAW**: thread 32 writes where thread 30 wrote.
+**One of them**, and another order gives another one. The sanitizer calls it **WAW**: thread 32 writes where thread 27 wrote.
 No barrier helps here, because all of them write in the same step. Give each thread a place of its own,
 or use an atomic operation (`t1_09_atomics`).
 

@@ -163,6 +163,7 @@ guarded_add = KernelSpec(
     cases=_guarded_add_cases,
     reference=lambda case: {"out": _sum(case)},
     writes_once=True,
+    shared_out="threads",
     owner=owner_by_position,
     suspects={
         "last_left_out": lambda case: {
@@ -378,7 +379,8 @@ idle_threads = ValueSpec(
 def _stride_scale_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
     # (n, grid, block): few threads for many elements, exact, too many, one alone, none to do.
     launches = [(5, 1, 2), (5, 1, 1), (1, 1, 1), (21, 2, 4), (21, 1, 4), (33, 1, 32), (97, 3, 32)]
-    launches += [(64, 2, 32), (35, 5, 7), (33, 64, 32), (2500, 4, 32), (0, 2, 32)]
+    launches += [(64, 2, 32), (35, 5, 7), (33, 64, 32), (700, 9, 32), (2500, 4, 32)]
+    launches += [(0, 2, 32)]
     if level == "grader":
         for _ in range(5):
             n, grid = int(rng.integers(100, 3000)), int(rng.integers(2, 9))
@@ -444,6 +446,7 @@ stride_scale = KernelSpec(
     cases=_stride_scale_cases,
     reference=lambda case: {"out": _scaled(case)},
     writes_once=True,
+    shared_out="threads",
     suspects={
         "one_element_each": _scaled_once,
         "block_left_out": _scaled_from_thread_number,
@@ -586,6 +589,7 @@ interleave = KernelSpec(
     cases=_interleave_cases,
     reference=lambda case: {"out": _interleaved(case)},
     writes_once=True,
+    shared_out="threads",
     suspects={
         "odd_end_missing": _end_missing,
         "one_element_each": _one_turn,

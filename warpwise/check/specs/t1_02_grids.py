@@ -112,6 +112,7 @@ def brightened(case: Case) -> Array:
 BRIGHTEN = KernelSpec(
     "brighten", UNIT, 2, ("out",), brighten_cases, lambda case: {"out": brightened(case)},
     writes_once=True,
+    shared_out="threads",
     owner=owner,
     suspects={
         "one_block_row": one_block_row(brightened),
@@ -268,6 +269,7 @@ def side_by_side(case: Case) -> dict[str, Array]:
 TRANSPOSE_COPY = KernelSpec(
     "transpose_copy", UNIT, 1, ("out",), transpose_cases, lambda case: {"out": turned(case)},
     writes_once=True,
+    shared_out="threads",
     owner=lambda index, case: thread_at(index[0], index[1], case),
     suspects={
         "one_block_row": below_each_other,
@@ -430,6 +432,7 @@ def only_one_divided(place: str) -> Mistake:
 CROSS_BLUR = KernelSpec(
     "cross_blur", UNIT, 3, ("out",), image_cases, on_image(cross_blur),
     writes_once=True,
+    shared_out="threads",
     owner=owner,
     suspects={
         "one_block_row": one_block_row(image_case(cross_blur)),
@@ -633,6 +636,7 @@ def lower_edges_wrapped(image: Array) -> Array:
 BOX_BLUR = KernelSpec(
     "box_blur", UNIT, 4, ("out",), box_cases, on_image(box_blur),
     writes_once=True,
+    shared_out="threads",
     owner=box_owner,
     suspects={
         "no_loop": reached(rows=True, columns=True),

@@ -357,6 +357,7 @@ def _halves(case: Case) -> Outputs:
 SETTLE_PARTICLES = KernelSpec(
     "settle_particles", UNIT, 2, ("out",), settle_cases, lambda case: {"out": settled(case)},
     writes_once=True,
+    shared_out="threads",
     suspects={
         "kind_by_warp": _by_warp,
         "kind_by_half": _halves,
@@ -540,6 +541,7 @@ _warp_of_block = _overwritten(lambda case, warp: warp % (case.threads_per_block 
 PACK_POSITIVE = KernelSpec(
     "pack_positive", UNIT, 2, ("count", "out"), pack_cases, packed,
     writes_once=True,
+    shared_out="warps",
     suspects={
         "not_packed": _in_place,
         "own_lane_counted": _one_further,
@@ -735,6 +737,7 @@ MEND_WARP_SUM = KernelSpec(
     "mend_warp_sum", UNIT, 2, ("out",), sum_cases, _sums(folded),
     tolerance={"float32": Tolerance()},
     writes_once=True,
+    shared_out="warps",
     suspects={
         "other_order": _sums(lambda rows: folded(rows, (1, 2, 4, 8, 16))),
         "lane_after_lane": _sums(_in_turn),
@@ -832,7 +835,7 @@ def argmax_case(a: Array, grid: int, block: int, label: str = "") -> Case:
 
 
 def argmax_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
-    """Lengths around whole warps; only negative elements; maxima that occur twice or more."""
+    """Lengths around whole warps; only negative elements, also large ones; equal maxima."""
     for block in WHOLE_WARPS[level]:
         for n in sizes(32, level, rng):
             yield argmax_case(values(rng, n), warp_grid(n, block), block)
@@ -840,6 +843,8 @@ def argmax_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
     few = rng.integers(-3, 3, 107).astype(np.float32) + np.float32(0.5)
     yield argmax_case(few, 4, 32, "n = 107, maxima that occur several times")
     yield argmax_case(values(rng, 40), 3, 32, "n = 40, and a block to spare")
+    far = np.float32(1e30) * (values(rng, 37) - 20)
+    yield argmax_case(far, 2, 32, "n = 37, no element above -1e30")
 
 
 def argmax_counted() -> Case:
@@ -898,6 +903,7 @@ def _even_lanes(case: Case) -> Outputs:
 WARP_ARGMAX = KernelSpec(
     "warp_argmax", UNIT, 3, ("best", "place"), argmax_cases, argmax,
     writes_once=True,
+    shared_out="warps",
     suspects={
         "last_of_equals": lambda case: argmax(case, _last),
         "tie_by_the_way": lambda case: argmax(case, _travelled),

@@ -178,6 +178,7 @@ def scaled(case: Case) -> Array:
 SCALE_ROWS = KernelSpec(
     "scale_rows", UNIT, 2, ("out",), scale_cases, lambda case: {"out": scaled(case)},
     writes_once=True,
+    shared_out="threads",
     requirements=(Requirement("sectors", "too_many_sectors", times=1.1),),
     counted=lambda: scale_case(np.random.default_rng(4), 96, 160, (2, 3), (32, 8)),
     suspects={
@@ -338,6 +339,7 @@ def overlapping(case: Case) -> dict[str, Array]:
 SPLIT_FIELDS = KernelSpec(
     "split_fields", UNIT, 2, ("arrays",), split_cases, lambda case: {"arrays": fields(case)},
     writes_once=True,
+    shared_out="threads",
     requirements=(
         Requirement("sectors", "too_many_sectors",
                     limit=lambda case: 11 * case.args["records"].size / 32),
@@ -471,6 +473,7 @@ def total_kept(case: Case) -> dict[str, Array]:
 DOT_ROWS = KernelSpec(
     "dot_rows", UNIT, 3, ("out",), dot_cases, dots(),
     writes_once=True,
+    shared_out="warps",
     requirements=(
         Requirement("load_sectors", "too_many_sectors",
                     limit=lambda case: 8 * case.args["a"].size / 32),
