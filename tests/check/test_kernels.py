@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -404,3 +405,21 @@ def test_notes_come_once_for_each_line_and_not_for_the_diagnosis_itself() -> Non
     assert record.diagnosis == "mask_names_absent"
     assert len(record.findings) == 1
     assert "b[-1]" in record.findings[0]
+
+
+def test_a_few_threads_that_do_all_the_work_are_refused() -> None:
+    """Where the exercise wants it shared: threads by number, warps by the lanes that store."""
+
+    def wide(rng: np.random.Generator, level: cases.Level) -> Iterator[Case]:
+        args = {name: cases.values(rng, 512) for name in ("out", "a", "b")}
+        yield Case({**args, "n": 512}, 8, 64)
+
+    spec = dataclasses.replace(GUARDED, cases=wide)
+    assert judge(spec, answers.first_thread_alone).status == "pass"
+    for unit, said in (("threads", "1 of 512 threads stores"), ("warps", "1 of 16 warps stores")):
+        record = judge(dataclasses.replace(spec, shared_out=unit), answers.first_thread_alone)
+        assert record.diagnosis == "few_threads_work"
+        assert said + " to out: block 0, thread 0 stores 512 elements" in " ".join(
+            record.message.split()
+        )
+        assert judge(dataclasses.replace(spec, shared_out=unit), answers.right).status == "pass"

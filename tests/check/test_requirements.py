@@ -217,3 +217,52 @@ def test_dynamic_shared_memory_is_part_of_a_case() -> None:
     record = judge(spec, dynamic)
     assert record.diagnosis == "too_much_shared" and "128 bytes" in record.message
     assert "dynamic[1, 32, 0, 128](out, x)" in record.message
+
+
+@jit
+def turned_without_call(out, x):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = x[t]
+    cuda.syncthreads  # noqa: B018
+    out[t] = s[x.size - 1 - t]
+
+
+def test_a_barrier_without_parentheses_is_the_cause() -> None:
+    """What the learner wrote is told, not the barrier that they think is there."""
+    spec = KernelSpec(
+        "rotate", "t0_00_test", 1, ("out",), rotations,
+        lambda case: {"out": case.args["x"][::-1].astype(np.float64)},
+    )  # fmt: skip
+    record = judge(spec, turned_without_call)
+    message = " ".join(record.message.split())
+    assert record.diagnosis == "race"
+    assert "cause turned_without_call, line " in message
+    assert "`cuda.syncthreads` without parentheses calls nothing." in message
+    assert message.count("without parentheses") == 1
+
+
+def test_sectors_asked_for_again_are_counted() -> None:
+    """Where no access is badly placed, the same sectors come too often."""
+    from warpwise.check.costly import costly
+    from warpwise.simt import as_kernel
+
+    @jit
+    def rows_again(out, x):
+        col, row = cuda.grid(2)
+        total = float32(0)
+        for k in range(64):
+            total += x[k, col]
+        out[row, col] = total
+
+    (failure,) = costly(TRANSPOSE, as_kernel(rows_again))
+    cause = failure.fits["too_many_sectors"]
+    assert cause == (
+        "The same sectors are asked for again and again: 33,280 in all, 1,024 different ones."
+    )
+
+
+def test_shared_arrays_that_are_too_large_are_named() -> None:
+    """No line is to blame for bytes of shared memory."""
+    message = " ".join(judge(TRANSPOSE, tile_kernel(35)).message.split())
+    assert "The shared arrays are larger than the work of a block needs." in message

@@ -1112,3 +1112,75 @@ def sum_in_half_precision(out, a, height, width):
             for dx in range(3):
                 total += np.float32(s[ty + dy, tx + dx])
         out[y, x] = total / np.float32(9)
+
+
+def tiles(down, right, ring):
+    """A blur by tiles; its shared array begins `ring` places before the tile."""
+
+    @cuda.jit
+    def tile_by_tile(out, a, height, width):
+        s = cuda.shared.array((FRAMED, FRAMED), np.float32)
+        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+        x, y = cuda.grid(2)
+        index = (cuda.blockIdx.x, cuda.blockIdx.y)
+        first_y, first_x = index[down] * TILE - ring, index[right] * TILE - ring
+        for k in range(ty * TILE + tx, FRAMED * FRAMED, TILE * TILE):
+            row = min(max(first_y + k // FRAMED, 0), height - 1)
+            column = min(max(first_x + k % FRAMED, 0), width - 1)
+            s[k // FRAMED, k % FRAMED] = a[row, column]
+        cuda.syncthreads()
+        if x < width and y < height:
+            total = np.float32(0)
+            for dy in range(3):
+                for dx in range(3):
+                    total += s[ty + dy, tx + dx]
+            out[y, x] = total / np.float32(9)
+
+    return tile_by_tile
+
+
+ring_forgotten = impostor("tile_blur", diagnosis="from_the_corner")(tiles(1, 0, 0))
+block_indices_exchanged = impostor("tile_blur", diagnosis="blocks_exchanged")(tiles(0, 1, 1))
+
+
+@impostor("tile_blur", diagnosis="few_threads_work")
+@cuda.jit
+def first_block_blurs_all(out, a, height, width):
+    s = cuda.shared.array((FRAMED, FRAMED), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    if cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
+        for tile in range(cuda.gridDim.x * cuda.gridDim.y):
+            first_y = tile // cuda.gridDim.x * TILE - 1
+            first_x = tile % cuda.gridDim.x * TILE - 1
+            for k in range(ty * TILE + tx, FRAMED * FRAMED, TILE * TILE):
+                row = min(max(first_y + k // FRAMED, 0), height - 1)
+                column = min(max(first_x + k % FRAMED, 0), width - 1)
+                s[k // FRAMED, k % FRAMED] = a[row, column]
+            cuda.syncthreads()
+            y, x = first_y + 1 + ty, first_x + 1 + tx
+            if x < width and y < height:
+                total = np.float32(0)
+                for dy in range(3):
+                    for dx in range(3):
+                        total += s[ty + dy, tx + dx]
+                out[y, x] = total / np.float32(9)
+            cuda.syncthreads()
+
+
+@impostor("halo_mean", diagnosis="few_threads_work")
+@cuda.jit
+def first_block_smooths_all(out, a, n):
+    s = cuda.shared.array(WIDE, np.float32)
+    t = cuda.threadIdx.x
+    if cuda.blockIdx.x == 0:
+        for first in range(0, n, BLOCK):
+            for k in range(t, WIDE, BLOCK):
+                j = first - RADIUS + k
+                s[k] = a[j] if 0 <= j < n else np.float32(0)
+            cuda.syncthreads()
+            if first + t < n:
+                total = np.float32(0)
+                for k in range(WINDOW):
+                    total += s[t + k]
+                out[first + t] = total / np.float32(WINDOW)
+            cuda.syncthreads()

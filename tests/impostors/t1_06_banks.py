@@ -720,3 +720,36 @@ def through_half(out, a, height, width):
     cuda.syncthreads()
     if x0 + ty < width and y0 + tx < height:
         out[x0 + ty, y0 + tx] = tile[tx, ty ^ tx]
+
+
+# -- right values and no conflict, made by the first block -------------------------------------
+
+
+def first_block(side, pitch, step):
+    """Turns all tiles of side x side, one after the other."""
+
+    @cuda.jit
+    def first_block_turns_all(out, a, height, width):
+        tile = cuda.shared.array((side, pitch), np.float32)
+        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+        if cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
+            for y0 in range(0, height, side):
+                for x0 in range(0, width, side):
+                    for j in range(ty, side, step):
+                        if y0 + j < height and x0 + tx < width:
+                            tile[j, tx ^ j] = a[y0 + j, x0 + tx]
+                    cuda.syncthreads()
+                    for j in range(ty, side, step):
+                        if x0 + j < width and y0 + tx < height:
+                            out[x0 + j, y0 + tx] = tile[tx, j ^ tx]
+                    cuda.syncthreads()
+
+    return first_block_turns_all
+
+
+one_block_for_32 = impostor("padded_transpose", diagnosis="few_threads_work")(
+    first_block(32, 32, 8)
+)
+one_block_for_16 = impostor("small_tile_transpose", diagnosis="few_threads_work")(
+    first_block(16, 16, 16)
+)

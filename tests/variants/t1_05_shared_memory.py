@@ -278,3 +278,24 @@ def flat_tile(out, a, height, width):
         for place in range(9):
             total += s[(ty + place // 3) * 18 + tx + place % 3]
         out[y, x] = total / np.float32(9)
+
+
+@variant("weigh_rows")
+@cuda.jit
+def two_buffers_one_barrier(out, m, w, rows, columns):
+    # The turn after next fills the same buffer, and a barrier lies between.
+    s = cuda.shared.array((2, BLOCK), np.float32)
+    t = cuda.threadIdx.x
+    j = cuda.grid(1)
+    total = np.float32(0)
+    now = 0
+    for start in range(0, rows, BLOCK):
+        if start + t < rows:
+            s[now, t] = w[start + t]
+        cuda.syncthreads()
+        if j < columns:
+            for k in range(min(BLOCK, rows - start)):
+                total += s[now, k] * m[start + k, j]
+        now = 1 - now
+    if j < columns:
+        out[j] = total

@@ -51,6 +51,8 @@ def _cause(report: Report, found: Broken) -> str:
     if report.worst is not None and (not costing or report.worst[0].number in costing):
         line, why = report.worst
         return f"Line {line.number}: {why}."
+    if found.requirement.counter == "shared_bytes":
+        return "The shared arrays are larger than the work of a block needs."
     asked, different = found.counted, sum(report.unique_sectors.values())
     if found.requirement.counter in ("load_sectors", "sectors") and asked > 2 * different:
         return (

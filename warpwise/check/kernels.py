@@ -90,16 +90,18 @@ def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: i
         return _record(spec, "pass", report, seed, None, tuple(notes.values()), label)
 
     slug, first = _telling(failures, spec)
+    not_called = next((text for (kind, _), text in notes.items() if kind == "not_called"), "")
     report = Report(
         what=first.what,
         where=wording.launch(kernel.name, kernel.parameters, first.case, names),
         cells=first.cells,
         left_out=first.left_out,
-        cause=first.fits[slug],
+        cause=not_called or first.fits[slug],
         printed=said[0] if said else None,
         **hints.shown(first.hint or slug, spec.hints, hint, spec.name, _called(answer, spec)),
     )
-    others = tuple(text for (kind, _), text in notes.items() if kind != slug)
+    told = (slug, "not_called")
+    others = tuple(text for (kind, _), text in notes.items() if kind not in told)
     return _record(spec, "fail", report, seed, slug, others, label)
 
 

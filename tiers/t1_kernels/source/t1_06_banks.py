@@ -88,8 +88,7 @@ In the map above each column is a bank, and a cell names the lane that asks for 
 Two cells in one column are a conflict. It shows the store, which follows the same rule; the dial `access` changes to the read.
 
 Turn the dial `stride`. Find a stride above 1 without a conflict, and the worst stride of all.
-
-Every odd stride is free; 32 is the worst. Before you run the next cell: what does a stride of 33 cost?
+Before you run the next cell: what does a stride of 33 cost?
 """
 
 # %%
@@ -104,7 +103,7 @@ print("guess:", guess)
 # %% [markdown]
 r"""
 **1**. The wavefronts are the *greatest common divisor* of the stride and 32: the largest number that divides both.
-An odd stride has none in common with 32 but 1. So 33, though larger than 32, is as good as 1.
+An odd stride has none in common with 32 but 1. So every odd stride is free, 33 as well as 1, and 32 is the worst.
 
 ## 3. The same word is free
 

@@ -83,6 +83,7 @@ ROTATE_BLOCKS = KernelSpec(
     "rotate_blocks", UNIT, 2, ("a",), rotate_cases, lambda case: {"a": rotated(case)},
     inout=("a",),
     writes_once=True,
+    shared_out="threads",
     suspects={
         "wrong_direction": lambda case: {"a": rotated(case, -1)},
         "not_wrapped": lambda case: {"a": not_wrapped(case)},
@@ -271,6 +272,7 @@ def mean_of_existing(case: Case) -> Array:
 HALO_MEAN = KernelSpec(
     "halo_mean", UNIT, 4, ("out",), halo_cases, lambda case: {"out": mean_of(case)},
     writes_once=True,
+    shared_out="threads",
     suspects={
         "halo_missing": lambda case: {"out": mean_within(case, True, True)},
         "left_halo_missing": lambda case: {"out": mean_within(case, True, False)},
@@ -398,6 +400,7 @@ def turns(case: Case) -> int:
 WEIGH_ROWS = KernelSpec(
     "weigh_rows", UNIT, 2, ("out",), weigh_cases, lambda case: {"out": weighed(case)},
     writes_once=True,
+    shared_out="threads",
     suspects={
         "first_turn_only": lambda case: {"out": weighed(case, slice(0, BLOCK))},
         "whole_turns_only": lambda case: {"out": weighed(case, whole_turns(case))},
@@ -501,6 +504,27 @@ def tile_by_tile(beyond: str) -> Mistake:
     return mistake
 
 
+def from_the_corner(image: Array) -> Array:
+    """The shared array begins with the tile itself, not with the ring around it."""
+    height, width = image.shape
+    wide = np.pad(image, ((0, 2), (0, 2)), mode="edge")
+    boxes = [wide[dy : dy + height, dx : dx + width] for dy in range(3) for dx in range(3)]
+    return np.asarray(sum(boxes) / 9)
+
+
+def blocks_exchanged(image: Array) -> Array:
+    """blockIdx.x counts the tiles downward, blockIdx.y to the right."""
+    y, x = np.indices(image.shape)
+    row, column = x // TILE * TILE + y % TILE, y // TILE * TILE + x % TILE
+    last_row, last_column = image.shape[0] - 1, image.shape[1] - 1
+    boxes = [
+        image[np.clip(row + dy, 0, last_row), np.clip(column + dx, 0, last_column)]
+        for dy in (-1, 0, 1)
+        for dx in (-1, 0, 1)
+    ]
+    return np.asarray(sum(boxes) / 9)
+
+
 def on_image(mistake: Mistake) -> Callable[[Case], dict[str, Array]]:
     """A suspect from a function of the picture alone."""
     return lambda case: {"out": mistake(case.args["a"].astype(np.float64))}
@@ -509,11 +533,14 @@ def on_image(mistake: Mistake) -> Callable[[Case], dict[str, Array]]:
 TILE_BLUR = KernelSpec(
     "tile_blur", UNIT, 4, ("out",), blur_cases, on_image(blurred),
     writes_once=True,
+    shared_out="threads",
     owner=owner,
     suspects={
         "halo_clamped": on_image(tile_by_tile("edge")),
         "halo_zero": on_image(tile_by_tile("constant")),
         "edges_zero_padded": on_image(lambda a: blurred(a, "constant")),
+        "from_the_corner": on_image(from_the_corner),
+        "blocks_exchanged": on_image(blocks_exchanged),
         "edges_copied": on_image(lambda a: inner_only(a, blurred(a))),
         "divided_by_eight": on_image(lambda a: blurred(a) * 9 / 8),
         "not_divided": on_image(lambda a: blurred(a) * 9),
@@ -523,6 +550,10 @@ TILE_BLUR = KernelSpec(
         "tile.",
         "halo_zero": "At the border of a tile the pixels of the next tile count as zeros.",
         "edges_zero_padded": "Beyond the picture zeros were taken; the nearest pixel is asked for.",
+        "from_the_corner": "Each pixel is the mean of a box that begins at the pixel itself and "
+        "goes to the right and down.",
+        "blocks_exchanged": "The tiles have changed places: blockIdx.x was used for rows and "
+        "blockIdx.y for columns.",
         "edges_copied": "The pixels on the edge of the picture are plain copies.",
         "divided_by_eight": "The sum of nine pixels was divided by eight.",
         "not_divided": "These are sums, not means.",
@@ -544,6 +575,15 @@ TILE_BLUR = KernelSpec(
         "edges_zero_padded": (
             "What counts for a pixel outside the picture?",
             "Clamp the row and the column of each load with min and max.",
+        ),
+        "from_the_corner": (
+            "Which pixel stands at place [0, 0] of your shared array?",
+            "The ring comes first: the one in row blockIdx.y * TILE - 1, column "
+            "blockIdx.x * TILE - 1.",
+        ),
+        "blocks_exchanged": (
+            "In which direction does blockIdx.x count the tiles?",
+            "Rows come from blockIdx.y, columns from blockIdx.x.",
         ),
         "edges_copied": (
             "Does the exercise make an exception for edge pixels?",

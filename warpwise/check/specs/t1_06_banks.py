@@ -414,6 +414,7 @@ def counted_picture(side: int, block: tuple[int, int]) -> Callable[[], Case]:
 PADDED_TRANSPOSE = KernelSpec(
     "padded_transpose", UNIT, 2, ("out",), transposes(SIZES, 32, (32, 8)), transposed,
     writes_once=True,
+    shared_out="threads",
     owner=big_owner,
     requirements=(
         Requirement("sectors", "too_many_sectors"),
@@ -519,6 +520,11 @@ OWN_COUNTS = KernelSpec(
         ),
     },
     hints={
+        "out_of_bounds": (
+            "Which of the two indices is too large, and how long is that side of the shared array?",
+            "The shape and the brackets change together: the shape (16, 64) goes with "
+            "counts[k, t].",
+        ),
         "bank_conflicts": (
             "Write down the word that lane t wants when it counts the value k.  Which bank is it?",
             "The bank must not depend on k, for k differs from lane to lane.  With the thread in "
@@ -551,6 +557,7 @@ OWN_COUNTS = KernelSpec(
 SMALL_TILE_TRANSPOSE = KernelSpec(
     "small_tile_transpose", UNIT, 4, ("out",), transposes(SMALL_SIZES, 16, (16, 16)), transposed,
     writes_once=True,
+    shared_out="threads",
     owner=small_owner,
     requirements=(
         Requirement("sectors", "too_many_sectors"),
