@@ -133,7 +133,7 @@ def messages(evidence: Evidence) -> list[Mismatch]:
     for rank, v in evidence.views.items():
         for send in v.operations:
             pair = evidence.partner(rank, send) if send.name == "send" else None
-            if pair is None:
+            if pair is None or pair[0] == rank:
                 continue
             to, recv = pair
             sides = {rank: send, to: recv}

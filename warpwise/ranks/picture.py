@@ -27,9 +27,10 @@ def shown(diagnosis: Diagnosis) -> list[Row]:
     rows = diagnosis.rows
     if len(rows) <= MOST:
         return list(rows)
-    chosen = [row for row in rows if row.rank in diagnosis.ranks][:MOST]
-    rest = [row for row in rows if row not in chosen][: MOST - len(chosen)]
-    return sorted([*chosen, *rest], key=lambda row: row.rank)
+    # First those that others wait for, then all that the sentence is about.
+    weight = {row.rank: (row.rank not in diagnosis.ranks, bool(row.waits)) for row in rows}
+    chosen = sorted(rows, key=lambda row: (weight[row.rank], row.rank))[:MOST]
+    return sorted(chosen, key=lambda row: row.rank)
 
 
 def text(diagnosis: Diagnosis) -> str:
