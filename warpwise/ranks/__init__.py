@@ -6,13 +6,16 @@ See README.md beside this file.
 
 from typing import TYPE_CHECKING, Any
 
+from .diagnosis import Diagnosis
 from .errors import Hang, RankError
+from .ledger import Ledger
 from .outcome import Outcome
+from .referee import diagnose
 
 if TYPE_CHECKING:
     from .launch import run_ranks
 
-__all__ = ["Hang", "Outcome", "RankError", "run_ranks"]
+__all__ = ["Diagnosis", "Hang", "Ledger", "Outcome", "RankError", "diagnose", "run_ranks"]
 
 
 def __getattr__(name: str) -> Any:

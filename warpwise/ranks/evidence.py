@@ -113,6 +113,7 @@ class Evidence:
     def __init__(self, views: Mapping[int, View]):
         self.views = dict(sorted(views.items()))
         self.ranks = list(self.views)
+        self._members: dict[tuple[str, int], list[int]] = {}
 
     @staticmethod
     def of(
@@ -145,7 +146,11 @@ class Evidence:
 
     def members(self, operation: Operation) -> list[int]:
         """The ranks of its group that there is evidence of."""
-        return [rank for rank in operation.group if rank in self.views]
+        key = (operation.group_id, len(operation.group))
+        known = self._members.get(key)
+        if known is None:
+            known = self._members[key] = [r for r in operation.group if r in self.views]
+        return known
 
     def lacking(self, operation: Operation) -> list[int]:
         """Members of a collective's group that have not issued its number."""

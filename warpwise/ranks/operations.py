@@ -69,10 +69,10 @@ class Operation:
     @staticmethod
     def of(facts: dict[str, Any]) -> Operation:
         """From a dict with any of the fields; "async" is the name of is_async there."""
-        known = {k: v for k, v in facts.items() if k in Operation.__dataclass_fields__}
-        if "async" in facts:
-            known["is_async"] = facts["async"]
-        return Operation(**known)
+        made = Operation("")
+        made.__dict__.update(facts)
+        made.is_async = facts.get("async", made.is_async)
+        return made
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data that JSON can carry."""

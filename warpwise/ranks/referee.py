@@ -438,13 +438,16 @@ def left_over(evidence: Evidence) -> Diagnosis | None:
         )
         return Diagnosis("unmatched", sentence + ".", (rank, o.peer), warning=True)
     for v in evidence.views.values():
-        for o in v.operations:
-            lacking = [] if o.is_message or o.outsider else evidence.lacking(o)
-            if lacking and not v.partial:
+        for group in evidence.groups:
+            # Who has called least lacks the last of who has called most.
+            mine = v.collectives(group)
+            last = mine[max(mine)] if mine else None
+            lacking = evidence.lacking(last) if last else []
+            if last and lacking and not v.partial:
                 sentence = (
-                    f"Rank {v.rank} started {words.at(o)}, but {words.ranks(lacking)} never called "
-                    f"it: nobody waited, so the run ended and the result is not there; call it on "
-                    f"every rank and wait for its Work"
+                    f"Rank {v.rank} started {words.at(last)}, but {words.ranks(lacking)} never "
+                    f"called it: nobody waited, so the run ended and the result is not there; call "
+                    f"it on every rank and wait for its Work"
                 )
                 return Diagnosis("unmatched", sentence + ".", (v.rank, *lacking), warning=True)
     return None

@@ -54,6 +54,8 @@ class Rounds:
         self._evidence = evidence
         self._issued: dict[tuple[int, int], int] = {}
         self._found: dict[tuple[int, int], int] = {}
+        # By group and number: how many ranks have come to a collective, and the latest's round.
+        self._met: dict[tuple[str, int], list[int]] = {}
         self.by_rank = dict.fromkeys(evidence.ranks, 0)
         waiting: dict[int, deque[Event]] = {}
         for rank, v in evidence.views.items():
@@ -75,27 +77,26 @@ class Rounds:
         key = (rank, operation.index)
         if what == "issue":
             self._issued[key] = self.by_rank[rank]
+            if not operation.is_message:
+                met = self._met.setdefault((operation.group_id, operation.number), [0, 0])
+                met[:] = met[0] + 1, max(met[1], self.by_rank[rank])
             return True
-        partners = [key, *self._partners(rank, operation)]
-        if len(partners) == 1 and len(operation.group) != 1:
-            return False  # never met
-        if any(partner not in self._issued for partner in partners):
+        last = self._last(rank, operation)
+        if last is None:
             return False
-        self._found[key] = 1 + max(self._issued[partner] for partner in partners)
+        self._found[key] = 1 + last
         self.by_rank[rank] = max(self.by_rank[rank], self._found[key])
         return True
 
-    def _partners(self, rank: int, operation: Operation) -> list[tuple[int, int]]:
-        if operation.is_message:
-            pair = self._evidence.partner(rank, operation)
-            return [(pair[0], pair[1].index)] if pair else []
-        found = []
-        for other in self._evidence.members(operation):
-            if other != rank:
-                meets = self._evidence.views[other].collectives(operation.group_id)
-                theirs = meets.get(operation.number)
-                found.append((other, theirs.index if theirs else -1))
-        return found
+    def _last(self, rank: int, operation: Operation) -> int | None:
+        """The latest round in which a side issued it; None until all have."""
+        if not operation.is_message:
+            came, latest = self._met[operation.group_id, operation.number]
+            return latest if came >= len(self._evidence.members(operation)) else None
+        pair = self._evidence.partner(rank, operation)
+        if pair is None or (pair[0], pair[1].index) not in self._issued:
+            return None
+        return max(self._issued[rank, operation.index], self._issued[pair[0], pair[1].index])
 
 
 def tally(rounds: Rounds, operations: Mapping[int, Sequence[Operation]]) -> dict[Any, int]:

@@ -44,6 +44,8 @@ def swaps(evidence: Evidence) -> list[Swap]:
         if len(views) < 2 or any(v.partial for v in views):
             continue
         orders = {v.rank: _in_order(v.collectives(group)) for v in views}
+        if _all_alike(list(orders.values())):
+            continue
         usual = _usual(list(orders.values()))
         a = next(rank for rank, order in orders.items() if order is usual)
         roles = _roles([o for order in orders.values() for o in order])
@@ -54,6 +56,16 @@ def swaps(evidence: Evidence) -> list[Swap]:
                 found.append(Swap(a, b, group, number, tuple(first), tuple(second)))
                 break
     return found
+
+
+def _all_alike(orders: Sequence[list[Operation]]) -> bool:
+    """True where every rank comes from the same lines in the same order: the usual case."""
+    first, *rest = orders
+    return all(
+        len(order) == len(first)
+        and all(a.site == b.site and a.trail == b.trail for a, b in zip(first, order))
+        for order in rest
+    )
 
 
 def _in_order(operations: dict[int, Operation]) -> list[Operation]:
