@@ -335,6 +335,22 @@ def one_block_counts(counts, x, n):
 # -- private_histogram -------------------------------------------------------------------------
 
 
+@impostor("private_histogram", diagnosis="out_of_bounds")
+@cuda.jit
+def bins_of_a_fixed_size(counts, x, n, bins):
+    mine = cuda.shared.array(1024, np.int32)
+    t, threads = cuda.threadIdx.x, cuda.blockDim.x
+    for b in range(t, bins, threads):
+        mine[b] = 0
+    cuda.syncthreads()
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        if 0 <= x[i] < bins:
+            cuda.atomic.add(mine, x[i], 1)
+    cuda.syncthreads()
+    for b in range(t, bins, threads):
+        cuda.atomic.add(counts, b, mine[b])
+
+
 @impostor("private_histogram", diagnosis="negative_counted")
 @cuda.jit
 def upper_bound_only(counts, x, n, bins):
@@ -553,6 +569,20 @@ def steps_of_one_block_from_the_grid(counts, x, n, bins):
 
 
 # -- gather_positive ---------------------------------------------------------------------------
+
+
+@impostor("gather_positive", diagnosis="zero_kept")
+@cuda.jit
+def not_negative(out, count, x, n):
+    i = cuda.grid(1)
+    keep = i < n and x[i] >= 0
+    votes = cuda.ballot_sync(0xFFFFFFFF, keep)
+    first = 0
+    if cuda.laneid == 0:
+        first = cuda.atomic.add(count, 0, cuda.popc(votes))
+    first = cuda.shfl_sync(0xFFFFFFFF, first, 0)
+    if keep:
+        out[first + cuda.popc(votes & cuda.lanemask_lt())] = x[i]
 
 
 @impostor("gather_positive", diagnosis="too_many_atomics")

@@ -26,6 +26,11 @@ def floor_of_the_quotient(bandwidth_gbs, latency_cycles, clock_mhz, sms, bytes_p
     return int(bandwidth_gbs * latency_cycles / clock_mhz * 1000 / sms / bytes_per_warp)
 
 
+@impostor("warps_to_fill", diagnosis="one_too_many")
+def always_one_more(bandwidth_gbs, latency_cycles, clock_mhz, sms, bytes_per_warp):
+    return bandwidth_gbs * latency_cycles * 1000 // (clock_mhz * sms * bytes_per_warp) + 1
+
+
 @impostor("warps_to_fill", diagnosis="whole_device")
 def sms_unused(bandwidth_gbs, latency_cycles, clock_mhz, sms, bytes_per_warp):
     return math.ceil(bandwidth_gbs * latency_cycles / clock_mhz * 1000 / bytes_per_warp)
@@ -70,6 +75,14 @@ def everything_by_threads(max_warps, max_blocks, shared_sm, threads, registers, 
     return (
         32 * max_warps // threads, max_blocks, 65536 // (registers * threads), shared_sm // used
     )  # fmt: skip
+
+
+@impostor("four_limits", diagnosis="blocks_inside_a_part")
+def blocks_of_each_part(max_warps, max_blocks, shared_sm, threads, registers, shared_bytes):
+    warps = (threads + 31) // 32
+    used = (shared_bytes + 1024 + 127) // 128 * 128
+    of_a_warp = (32 * registers + 255) // 256 * 256
+    return max_warps // warps, max_blocks, 4 * (16384 // of_a_warp // warps), shared_sm // used
 
 
 @impostor("four_limits", diagnosis="registers_not_rounded")

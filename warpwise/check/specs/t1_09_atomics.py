@@ -403,7 +403,8 @@ def any_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
     """Fewer and more bins than threads, fewer and more elements than threads."""
     shapes = [
         (1, 1, 1, 32), (31, 3, 1, 32), (33, 5, 2, 32), (70, 32, 3, 32), (67, 33, 2, 32),
-        (97, 64, 1, 32), (500, 100, 2, 64), (1000, 7, 3, 64), (300, 256, 4, 96), (0, 9, 1, 32),
+        (97, 64, 1, 32), (500, 100, 2, 64), (1000, 7, 3, 64), (300, 256, 4, 96),
+        (700, 5000, 2, 128), (0, 9, 1, 32),
     ]  # fmt: skip
     if level == "grader":
         for _ in range(4):
@@ -501,9 +502,10 @@ PRIVATE_HISTOGRAM = KernelSpec(
 
 
 def mixed(rng: np.random.Generator, n: int, block: int, share: float, more: int = 1) -> Case:
-    """Different numbers, a share of them positive."""
+    """Different numbers, a share of them positive; the first of the others is 0."""
     x = (rng.permutation(3 * n + 3)[:n] + 1).astype(np.int32)
     x[rng.random(n) >= share] *= -1
+    x[np.flatnonzero(x < 0)[:1]] = 0
     args = {"out": np.zeros(n, np.int32), "count": np.zeros(1, np.int32), "x": x, "n": n}
     return Case(args, ceil_div(n, block) + more, block, f"n = {n}")
 
@@ -555,10 +557,12 @@ GATHER_POSITIVE = KernelSpec(
         "not_counted": only_count(lambda case: 0),
         "lost_additions": only_count(lambda case: min(kept(case).size, 1)),
         "all_counted": only_count(lambda case: case.args["n"]),
+        "zero_kept": only_count(lambda case: int((case.args["x"] >= 0).sum())),
     },
     causes={
         "lost_additions": LOST,
         "all_counted": "The count is the number of elements, not of positive ones.",
+        "zero_kept": "The element 0 is in the count, and 0 is not positive.",
         "not_counted": "The count is still zero.",
         "never_written": "Places in front are empty: two elements shared one, or gaps were left.",
         "wrote_outside": "Something was stored behind the last positive element.",
@@ -584,6 +588,7 @@ GATHER_POSITIVE = KernelSpec(
             "Who votes with true?",
             "keep is i < n and x[i] > 0, and the warp adds cuda.popc(votes).",
         ),
+        "zero_kept": ("Is 0 positive?", "keep is i < n and x[i] > 0."),
         "not_counted": (
             "Which line changes count?",
             "cuda.atomic.add(count, 0, cuda.popc(votes)), by one lane of each warp.",

@@ -46,8 +46,10 @@ def warps_to_fill(
 
 
 def fill_inputs(rng: np.random.Generator, level: Level) -> Iterator[tuple[Any, ...]]:
-    """A100, H100, the same with wider loads, and devices that do not exist."""
+    """A100, H100, the same with wider loads, devices that do not exist, and one that needs exactly
+    50 warps, whatever the order of the divisions."""
     yield from [(1555, 466, 1410, 108, 128), (3350, 479, 1980, 132, 128)]
+    yield (1600, 512, 1600, 80, 128)
     yield from [(3350, 479, 1980, 132, 512), (900, 460, 1530, 80, 256), (320, 613, 1590, 40, 128)]
     if level == "grader":
         for _ in range(12):
@@ -61,6 +63,8 @@ WARPS_TO_FILL = FunctionSpec(
     suspects={
         "rounded_down": lambda bw, cycles, mhz, sms, each: int(bw * cycles / mhz * 1000 / sms
                                                                / each),
+        "one_too_many": lambda bw, cycles, mhz, sms, each: int(bw * cycles / mhz * 1000 / sms
+                                                               / each) + 1,
         "whole_device": lambda bw, cycles, mhz, sms, each: math.ceil(bw * cycles / mhz * 1000
                                                                      / each),
         "microseconds": lambda bw, cycles, mhz, sms, each: math.ceil(bw * cycles / mhz / sms
@@ -73,6 +77,7 @@ WARPS_TO_FILL = FunctionSpec(
     },
     causes={
         "rounded_down": "It is rounded down: the last few bytes have no warp.",
+        "one_too_many": "Where the law asks for a whole number of warps, there is one too many.",
         "whole_device": "That is the number for the whole device, not for one SM.",
         "microseconds": "That is a thousandth: cycles over MHz are microseconds, not nanoseconds.",
         "cycles_as_nanoseconds": "The latency in cycles was taken for nanoseconds.",
@@ -83,6 +88,10 @@ WARPS_TO_FILL = FunctionSpec(
         "rounded_down": (
             "Are 37 warps enough where the law asks for 37.2?",
             "Round up: math.ceil of the quotient.",
+        ),
+        "one_too_many": (
+            "How many warps are enough where the law asks for exactly 50?",
+            "math.ceil rounds up only where there is something to round: math.ceil(50.0) is 50.",
         ),
         "whole_device": (
             "Whose bytes does bandwidth times latency count?",
@@ -172,6 +181,15 @@ def order_exchanged(
     return (w, b, s, r)
 
 
+def blocks_inside_a_part(
+    max_warps: int, max_blocks: int, shared_sm: int, threads: int, registers: int,
+    shared_bytes: int,
+) -> Four:  # fmt: skip
+    """A block is put into one part of the register file, with all its warps."""
+    w, b, _, s = four_limits(max_warps, max_blocks, shared_sm, threads, registers, shared_bytes)
+    return (w, b, 4 * (16384 // up(32 * registers, 256) // -(-threads // 32)), s)
+
+
 def cut_to_the_block_limit(
     max_warps: int, max_blocks: int, shared_sm: int, threads: int, registers: int,
     shared_bytes: int,
@@ -208,6 +226,7 @@ FOUR_LIMITS = FunctionSpec(
         "registers_not_rounded": without(register_unit=32),
         "one_register_file": without(parts=1),
         "plain_registers": without(register_unit=32, parts=1),
+        "blocks_inside_a_part": blocks_inside_a_part,
         "threads_not_in_warps": without(whole_warps=False),
         "cut_to_the_block_limit": cut_to_the_block_limit,
         "reserve_forgotten": without(reserve=0),
@@ -223,6 +242,8 @@ FOUR_LIMITS = FunctionSpec(
         "four parts of 16,384, and no warp may straddle two.",
         "plain_registers": "The registers are divided without units of 256 and without the four "
         "parts.",
+        "blocks_inside_a_part": "The blocks are counted for each of the four parts.  A warp lies "
+        "in one part; the warps of a block may lie in different ones.",
         "reserve_forgotten": "The 1,024 bytes that each block costs beside its own shared memory "
         "are missing.",
         "shared_not_rounded": "The shared memory of a block is not rounded up to units of 128 "
@@ -250,6 +271,10 @@ FOUR_LIMITS = FunctionSpec(
             "In which units, and from how many parts, are registers handed out?",
             "Round 32 * registers up to 256; see how many warps fit in 16,384; times four; divide "
             "by the warps of a block.",
+        ),
+        "blocks_inside_a_part": (
+            "What must lie in one part: a warp, or a whole block?",
+            "Count the warps of all four parts first, then divide by the warps of a block.",
         ),
         "reserve_forgotten": (
             "What does a block cost that asks for no shared memory at all?",
