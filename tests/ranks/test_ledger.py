@@ -105,6 +105,19 @@ def test_rounds_by_rank_and_group(ledger: Ledger) -> None:
     assert ledger.rounds([0, 1, 2, 3]) == [7] * 4
 
 
+def functional() -> None:
+    from torch.distributed import _functional_collectives
+
+    for _ in range(2):
+        y = _functional_collectives.all_reduce(torch.ones(3), "sum", dist.group.WORLD)
+        y + 1
+
+
+def test_functional_collectives_take_rounds() -> None:
+    """They are waited for inside C++, and count all the same."""
+    assert run_ranks(functional, 2, echo=False).ledger.rounds() == [2, 2]
+
+
 def test_rows_are_data(ledger: Ledger) -> None:
     """to_dict is a list of plain records, one for each rank and line."""
     rows: list[dict[str, Any]] = json.loads(json.dumps(ledger.to_dict()))

@@ -26,15 +26,18 @@ def events(snapshot: Mapping[str, Any], operations: Sequence[Operation]) -> list
     log = snapshot.get("log")
     if log is None:
         return [event for o in operations for event in (("issue", o), ("wait", o))]
+    waited = {-entry - 1 for entry in log if entry < 0}
     for entry in log:
         if entry < 0:
-            waited = by_index.get(-entry - 1)
-            found += [("wait", waited)] if waited else []
+            over = by_index.get(-entry - 1)
+            found += [("wait", over)] if over else []
             continue
         operation = by_index[index]
         index += 1
         found.append(("issue", operation))
-        if not operation.is_async:
+        # C++ waits unseen for the collectives of DDP and of functional collectives.
+        unseen = operation.index not in waited and not operation.is_message
+        if not operation.is_async or unseen:
             found.append(("wait", operation))
     return found
 
