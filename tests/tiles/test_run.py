@@ -1,0 +1,258 @@
+"""Triton kernels on the CPU: right values, counted traffic, every access inside its argument."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+pytest.importorskip("triton", reason="Triton has wheels for Linux only")
+import triton
+
+from tests.tiles import kernels
+from warpwise import tiles
+
+
+def run(kernel, grid, *args, **named) -> tiles.Run:
+    return tiles.run(kernel, grid, *args, device="cpu", **named)
+
+
+def lines(text: str) -> str:
+    return "\n".join(line[4:] for line in text.strip("\n").rstrip().splitlines())
+
+
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 131])
+def test_vector_add(n: int) -> None:
+    """Sizes around a tile, and none: what is stored, how many bytes, how many lanes masked off."""
+    x, y = np.random.default_rng(n).random((2, n), np.float32)
+    out = np.full(n, np.nan, np.float32)
+    programs = triton.cdiv(n, 64)
+
+    done = run(kernels.add, (programs,), out, x, y, n, BLOCK=64)
+
+    assert np.array_equal(out, x + y)
+    assert done.programs == programs
+    assert done.loaded == ({"x": 4 * n, "y": 4 * n} if n else {})
+    assert done.stored == ({"out": 4 * n} if n else {})
+    assert done.masked_off == 3 * (64 * programs - n)
+    assert (done.writes("out") == 1).all()
+    assert not done.findings
+
+
+def test_lines_are_those_of_the_file() -> None:
+    """Each line's traffic by pointer, with its text."""
+    x = np.ones(3, np.float32)
+    done = run(kernels.add, 1, x.copy(), x, x, 3, BLOCK=4)
+
+    first = kernels.add.fn.__code__.co_firstlineno
+    assert [(one.number - first, one.op, one.pointer) for one in done.lines] == [
+        (4, "load", "x"), (4, "load", "y"), (5, "store", "out"),
+    ]  # fmt: skip
+    assert done.lines[2].text == "tl.store(out + i, total, mask=inside)"
+    assert "12           1  tl.store" in str(done)
+
+
+def test_softmax_of_a_view() -> None:
+    """Rows of a wider array, rows of -inf and of large numbers."""
+    x = np.random.default_rng(0).normal(size=(5, 50)).astype(np.float32)[:, :33]
+    x[1] += 1e4
+    x[2, 1:] = -np.inf
+    out = np.zeros((5, 33), np.float32)
+
+    run(kernels.softmax, 5, out, x, 33, 50, 33, BLOCK=64)
+
+    powers = np.exp(x.astype("f8") - x.max(axis=1, keepdims=True))
+    assert np.allclose(out, powers / powers.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("turned", [False, True])
+def test_matmul_with_tails(dtype: object, turned: bool) -> None:
+    """Odd sizes, a transposed operand, a device function; bfloat16 is right, too."""
+    m, n, k = 17, 19, 37
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=(m, k)).astype(dtype)
+    b = rng.normal(size=(n, k)).astype(dtype).T if turned else rng.normal(size=(k, n)).astype(dtype)
+    c = np.zeros((m, n), np.float32)
+    steps = [step // one.itemsize for one in (a, b, c) for step in one.strides]
+
+    done = run(
+        kernels.matmul, lambda meta: (triton.cdiv(m, meta["BM"]), triton.cdiv(n, meta["BN"])),
+        c, a, b, m, n, k, *steps, BM=16, BN=16, BK=16, num_warps=2,
+    )  # fmt: skip
+
+    assert np.allclose(c, a.astype("f8") @ b.astype("f8"), rtol=1e-4, atol=1e-4)
+    assert done.loaded == {"A": 2 * m * k * a.itemsize, "B": 2 * k * n * a.itemsize}
+    assert ("tf32" in done.notes) == (dtype is np.float32)
+
+
+def test_torch_tensors() -> None:
+    """On the CPU, strided and bfloat16; a launch in Triton's own words changes them in place."""
+    torch = pytest.importorskip("torch")
+    x = torch.arange(12, dtype=torch.bfloat16).reshape(3, 4).T
+    out = torch.zeros(12, dtype=torch.bfloat16)
+
+    run(kernels.twice, 1, out, x, BLOCK=4)
+
+    assert out[:4].tolist() == [0, 2, 6, 12]
+
+
+def test_a_launch_as_triton_writes_it() -> None:
+    """With NumPy arrays, where the course uses no GPU."""
+    x = np.ones(5, np.float32)
+    out = np.zeros(5, np.float32)
+
+    kernels.add[(2,)](out, x, x, 5, BLOCK=4)
+
+    assert (out == 2).all()
+
+
+def test_no_mask() -> None:
+    """The pointer, the program, the line, the offsets, and what to do."""
+    x = np.ones(6, np.float32)
+    with pytest.raises(tiles.TileError) as caught:
+        run(kernels.add_unmasked, 2, x.copy(), x, x, 6, BLOCK=4)
+
+    line = kernels.add_unmasked.fn.__code__.co_firstlineno + 3
+    assert (caught.value.diagnosis, caught.value.pointer) == ("out_of_bounds", "x")
+    assert caught.value.line == line
+    assert str(caught.value) == lines(f"""
+    add_unmasked: program 1 loads outside x, which has 6 elements:
+      offsets 6, 7 (2 of 4 lanes that are not masked off)
+      line {line}:  total = tl.load(x + i) + tl.load(y + i)
+      tl.load has no mask here: give it one that is off for these lanes.
+    """)
+
+
+def test_a_mask_that_lets_lanes_through() -> None:
+    x = np.ones(6, np.float32)
+    with pytest.raises(
+        tiles.TileError, match=r"offset 6 \(1 of 3 lanes(.|\n)*mask is on for these"
+    ):
+        run(kernels.add_mask_too_wide, 2, x.copy(), x, x, 6, BLOCK=4)
+
+
+def test_before_the_start_is_outside_too() -> None:
+    """Also where another argument lies in memory before it."""
+    both = np.ones(16, np.float32)
+    with pytest.raises(tiles.TileError, match=r"outside x, .*\n  offset -1 \(1 of 8"):
+        run(kernels.before_the_start, 1, both[:8], both[8:], BLOCK=8)
+
+
+def test_a_neighbouring_row_is_legal() -> None:
+    """Inside the array but outside the row: a GPU does not mind, and nothing is said."""
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    out = np.zeros(4, np.float32)
+
+    done = run(kernels.twice, 1, out, x, BLOCK=4)
+
+    assert out.tolist() == [0, 2, 6, 12]
+    assert not done.findings
+
+
+def test_what_is_masked_off_is_undefined() -> None:
+    """Without other= such lanes hold anything; here NaN, and the line is known."""
+    out = np.zeros(1, np.float32)
+    done = run(kernels.sum_without_other, 1, out, np.ones(3, np.float32), 3, BLOCK=4)
+
+    assert np.isnan(out[0])
+    assert list(done.undefined.values()) == [1]
+
+
+def test_block_pointers() -> None:
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    out = np.zeros_like(x)
+    run(kernels.block_pointers, 2, out, x, 2, 3, BLOCK=4)
+
+    assert np.array_equal(out, 2 * x)
+
+
+def test_two_programs_at_one_element() -> None:
+    """Stores of two programs, and a load of what another stored."""
+    done = run(kernels.last_wins, 2, np.zeros(4, np.int32), BLOCK=4)
+    assert [one.kind for one in done.findings] == ["race"]
+    assert "program 1 stores to out at offset 0, which program number 0 has stored to" in str(done)
+
+    done = run(kernels.reads_neighbour, 3, np.zeros(3, np.int32), BLOCK=4)
+    assert "program 1 loads out at offset 0, which program number 0 has stored" in str(done)
+
+
+def test_atomics() -> None:
+    """Lanes of one tile at one element count one by one; no race is told."""
+    x = np.array([0, 1, 1, 1, 2, 0], np.int32)
+    out = np.zeros(3, np.int32)
+    done = run(kernels.histogram, 2, out, x, 6, BLOCK=4)
+    assert out.tolist() == [2, 3, 1] and not done.findings
+
+    top = np.full(1, -np.inf, np.float32)
+    run(kernels.largest, 2, top, np.array([-3, -1, 7, 2], np.float32), BLOCK=2)
+    assert top[0] == 7
+
+
+REFUSED = {
+    "waits": (lambda: run(kernels.waits, 1, np.zeros(1, np.int32), BLOCK=1), "waits here for an"),
+    "condition": (
+        lambda: run(kernels.condition_on_tile, 1, *np.ones((2, 4), np.float32), BLOCK=4),
+        "a condition has to be one value",
+    ),
+    "range": (lambda: run(kernels.odd_range, 1, np.ones(6, np.float32), BLOCK=6), "power of 2"),
+    "dot": (
+        lambda: run(kernels.small_dot, 1, *np.ones((2, 8, 8), np.float16), BLOCK=8), "K >= 16"
+    ),
+    "missing": (lambda: run(kernels.add, 1, BLOCK=4), "Missing: out, x, y, n."),
+    "unknown": (
+        lambda: run(kernels.odd_range, 1, np.ones(4), BLOCK=4, TILE=3), "Unknown: TILE."
+    ),
+    "grid": (lambda: run(kernels.odd_range, 1.5, np.ones(4), BLOCK=4), "whole numbers"),
+    "list": (lambda: run(kernels.odd_range, 1, [1.0], BLOCK=4), "out is a list"),
+    "plain": (lambda: run(lines, 1, np.ones(4)), "lines is no Triton kernel"),
+    "dtype": (lambda: run(kernels.odd_range, 1, np.ones(4, complex), BLOCK=4), "complex128"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals(name: str) -> None:
+    """One sentence, with the line where there is one."""
+    call, said = REFUSED[name]
+    with pytest.raises(tiles.TileError) as caught:
+        call()
+
+    assert said in str(caught.value)
+    assert "Traceback" not in str(caught.value)
+
+
+def test_the_language_is_as_it_was() -> None:
+    """After a launch, also one that was stopped, kernels compile as before."""
+    from warpwise.compiler import compile_triton
+
+    x = np.ones(6, np.float32)
+    with pytest.raises(tiles.TileError):
+        run(kernels.add_unmasked, 2, x.copy(), x, x, 6, BLOCK=4)
+    args = {"out": "*fp32", "x": "*fp32", "y": "*fp32", "n": "i32", "BLOCK": 64}
+
+    assert "ld.global" in compile_triton(kernels.add, args).ptx.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variable", ["", "1"])
+def test_with_and_without_the_variable_of_triton(variable: str) -> None:
+    """TRITON_INTERPRET changes what @triton.jit makes; the launch is the same, torch stays out."""
+    code = """
+        import sys, numpy as np
+        from tests.tiles import kernels
+        from warpwise import tiles
+        x = np.arange(4, dtype=np.float32).reshape(1, 4); out = np.zeros_like(x)
+        tiles.run(kernels.softmax, 1, out, x, 4, 4, 4, device="cpu", BLOCK=4)
+        print(out.sum(), "torch" in sys.modules)
+    """
+    import os
+
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True,
+        env={**os.environ, "TRITON_INTERPRET": variable},
+    )  # fmt: skip
+    assert done.stdout.split() == ["1.0", "False"]

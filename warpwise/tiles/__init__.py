@@ -1,0 +1,16 @@
+"""Tiles: Triton kernels on the CPU, with every load and store looked at, and on a GPU unchanged.
+
+program  one instance of a kernel; a launch has a grid of them
+tile     the values that one program holds under one name
+
+Importing this package makes `kernel[grid](...)` run on the CPU where the course uses no GPU.
+"""
+
+from .errors import TileError
+from .install import install
+from .report import Line, Run
+from .run import run
+
+__all__ = ["Line", "Run", "TileError", "run"]
+
+install()

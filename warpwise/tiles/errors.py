@@ -1,0 +1,30 @@
+"""What stops a Triton kernel, in the learner's words.  The text is finished where it is raised."""
+
+from __future__ import annotations
+
+
+class TileError(Exception):
+    """A Triton kernel that cannot be run here, or was stopped.  `str(error)` is the message.
+
+    diagnosis  a stable word: "out_of_bounds", "unsupported", "launch", "raised", "source"
+    line       in the reader's file or cell, None where there is none
+    pointer    the parameter whose memory it is about, "" where it is about none
+    """
+
+    def __init__(
+        self, text: str, diagnosis: str, *, line: int | None = None, pointer: str = ""
+    ) -> None:
+        super().__init__(text)
+        self.diagnosis = diagnosis
+        self.line = line
+        self.pointer = pointer
+
+
+def at_line(kernel: str, fact: str, line: int | None, line_text: str, next_step: str = "") -> str:
+    """The common form: kernel and fact, the line itself, the next step."""
+    parts = [f"{kernel}: {fact}"]
+    if line is not None:
+        parts.append(f"  line {line}:  {line_text}")
+    if next_step:
+        parts.append(f"  {next_step}")
+    return "\n".join(parts)
