@@ -128,6 +128,17 @@ def test_the_timeline_says_when_each_engine_works() -> None:
     assert png(show_timeline(timeline([]))._repr_mimebundle_()).startswith(PNG)
 
 
+def test_a_timeline_of_several_streams_says_which_is_which() -> None:
+    """A legend, and in the text a row a stream; nothing of the kind for a single one."""
+    ops = [Op("in", "h2d", 1, 1.0), Op("other", "kernel", 0, 1.0), Op("out", "d2h", 1, 1.0)]
+    shown = show_timeline(timeline(ops, launch_us=0))
+    assert "  default stream: other\n  stream 1: in, out" in str(shown)
+    (legend,) = shown.figure().legends
+    assert [text.get_text() for text in legend.get_texts()] == ["default stream", "stream 1"]
+    alone = show_timeline(timeline(ops[:1], launch_us=0))
+    assert "stream" not in str(alone) and not alone.figure().legends
+
+
 @pytest.mark.parametrize("point", [3, (-1.0, None), (1.0, 0.0), ("x", None), (1.0,)])
 def test_a_point_that_is_none_is_named(point: Any) -> None:
     """Operations a byte and a rate, or None for it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..hardware import Timeline
-from .plot import COLOURS, GREY, axes, bundle
+from .plot import COLOURS, GREY, axes, bundle, legend
 
 _HOST = "host"
 _ROWS = (_HOST, "copy to device", "compute", "copy to host", "copy")
@@ -13,7 +13,8 @@ _HATCH = ("", "//", "..", "xx", "\\\\", "++")
 
 
 class TimelinePicture:
-    """Bars from start to end, a colour and a hatch a stream; the host's calls and waits in grey."""
+    """Bars from start to end, a colour and a hatch a stream, with a legend where there are several;
+    the host's calls and waits in grey."""
 
     def __init__(self, line: Timeline) -> None:
         self.line = line
@@ -30,7 +31,17 @@ class TimelinePicture:
             if spans:
                 said = [f"{s.op.name} {self._from_to(s.start_ms, s.end_ms)}" for s in spans]
                 rows.append(f"  {engine}: {', '.join(said)}")
+        streams = self._streams()
+        if len(streams) > 1:
+            rows += [f"  {_name(key)}: {', '.join(names)}" for key, names in streams.items()]
         return "\n".join(rows)
+
+    def _streams(self) -> dict[int, list[str]]:
+        """Stream -> its operations, in the order of the streams."""
+        found: dict[int, list[str]] = {}
+        for span in sorted(self.line.spans, key=lambda span: (span.op.stream, span.start_ms)):
+            found.setdefault(span.op.stream, []).append(span.op.name)
+        return found
 
     __repr__ = __str__
 
@@ -53,12 +64,15 @@ class TimelinePicture:
             if waited and end - start > 0.1 * total:
                 ax.text((start + end) / 2 * factor, 0, "waits", ha="center", va="center",
                         fontsize=8, color=GREY)  # fmt: skip
-        for span in line.spans:
+        streams = self._streams()
+        named: set[int] = set() if len(streams) > 1 else set(streams)
+        for span in sorted(line.spans, key=lambda span: span.op.stream):
             row, stream = engines.index(span.engine), span.op.stream
             start, length = span.start_ms * factor, (span.end_ms - span.start_ms) * factor
             ax.barh(row, length, left=start, height=0.62, edgecolor="white",
                     color=COLOURS[stream % len(COLOURS)], hatch=_HATCH[stream % len(_HATCH)],
-                    linewidth=0.6)  # fmt: skip
+                    linewidth=0.6, label=None if stream in named else _name(stream))  # fmt: skip
+            named.add(stream)
             if length > 0.012 * len(span.op.name) * total * factor:
                 ax.text(start + length / 2, row, span.op.name, ha="center", va="center",
                         fontsize=8, color="white", bbox={"boxstyle": "round,pad=0.1", "lw": 0,
@@ -66,7 +80,14 @@ class TimelinePicture:
         ax.set_yticks(range(len(engines)), engines, color=GREY)
         ax.invert_yaxis()
         ax.set(xlabel=f"{self.unit} ({line.label})", xlim=(0, total * factor * 1.02))
+        if len(streams) > 1:
+            figure.set_figheight(figure.get_figheight() + 0.3)
+            legend(ax)
         return figure
+
+
+def _name(stream: int) -> str:
+    return f"stream {stream}" if stream else "default stream"
 
 
 def show_timeline(line: Timeline) -> TimelinePicture:

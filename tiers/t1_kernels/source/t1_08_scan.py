@@ -555,8 +555,8 @@ ladder = compare(
 )
 print("guess:", guess)
 columns = ("version", "sectors", "conflicts", "issue slots", "registers")
-table(columns, [[row[column] for column in columns] for row in ladder.table()],
-      "counted; registers: compiled for an A100")  # fmt: skip
+rows = [[row["version"], *(f"{row[name]:,}" for name in columns[1:])] for row in ladder.table()]
+table(columns, rows, "counted; registers: compiled for an A100")
 
 # %% [markdown]
 r"""
