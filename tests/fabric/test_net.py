@@ -142,3 +142,10 @@ def test_bad_input_gets_a_sentence():
             return str(error)
 
     assert run_ranks(backwards, 1).values == ["compute takes -1 s; time runs forward."]
+
+
+def test_ledgers_leave_the_clocks_out():
+    ledger = run_ranks(lambda: ring(4), 4).ledger
+    assert ledger.of("send").bytes == [6 * LENGTH * 8 // 4] * 4
+    assert ledger.of("send").calls == [6] * 4
+    assert ledger.against("ring all-reduce", LENGTH * 8).agrees

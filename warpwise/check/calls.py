@@ -17,6 +17,8 @@ def where_of(
     """The failing call; of a spec that examines results, with the sizes of arrays alone."""
     if isinstance(spec, ValueSpec):
         return ""
+    if spec.said is not None:
+        return f"{called}, {spec.said(call)}"
     if spec.examine is None:
         return call_text(called, tuple(call), params)
     named = [f"{name}: {_size(value)}" for name, value in zip(params, call, strict=False)]

@@ -95,6 +95,9 @@ class FunctionSpec:
     suspects: {diagnosis: function of the same arguments giving the known wrong value}.
     examine: (arguments, returned) -> None when it is right, else (diagnosis, what is wrong), where
         many values are right: it replaces the comparison with the reference, which is not called.
+    run: (answer, arguments) -> plain outcome, where an answer is not simply called; see `ranked`.
+    takes: the names of the answer's parameters, where they are not the reference's.
+    said: arguments -> the failing case in words, where a call does not tell it.
     """
 
     name: str
@@ -107,11 +110,14 @@ class FunctionSpec:
     suspects: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     causes: Mapping[str, str] = field(default_factory=dict)
     examine: Callable[[Sequence[Any], Any], tuple[str, str] | None] | None = None
+    run: Callable[[Callable[..., Any], Sequence[Any]], dict[str, Any]] | None = None
+    takes: tuple[str, ...] = ()
+    said: Callable[[Sequence[Any]], str] | None = None
 
     @property
     def params(self) -> tuple[str, ...]:
-        """Parameter names, from the reference."""
-        return tuple(inspect.signature(self.reference).parameters)
+        """Names of the answer's parameters."""
+        return self.takes or tuple(inspect.signature(self.reference).parameters)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,9 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from .network import FabricError, Link, Network
+from .network import CLOCK_TAGS, FabricError, Link, Network
 
 Tensor = Any
-_STAMP = 1 << 20  # tags of stamps lie above the tags of messages
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ class Net:
         self._out = end
         self.events.append(Event("send", start, end, destination, nbytes))
         stamp = torch.tensor([start], dtype=torch.float64)
-        works = [dist.isend(stamp, destination, tag=tag + _STAMP)]
+        works = [dist.isend(stamp, destination, tag=tag + CLOCK_TAGS)]
         works.append(dist.isend(tensor.contiguous(), destination, tag=tag))
         return end, works
 
@@ -113,7 +112,7 @@ class Net:
         import torch.distributed as dist
 
         stamp = torch.empty(1, dtype=torch.float64)
-        dist.recv(stamp, source, tag=tag + _STAMP)
+        dist.recv(stamp, source, tag=tag + CLOCK_TAGS)
         dist.recv(tensor, source, tag=tag)
         nbytes = tensor.numel() * tensor.element_size()
         start = max(now, float(stamp))

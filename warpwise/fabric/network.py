@@ -13,6 +13,9 @@ import numpy as np
 Ints = Any
 Floats = Any
 
+# Messages with tags from here on carry clocks (see net), no data; ledgers leave them out.
+CLOCK_TAGS = 1 << 20
+
 
 class FabricError(ValueError):
     """A network, an algorithm or a topology that cannot be."""

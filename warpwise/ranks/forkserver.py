@@ -23,6 +23,7 @@ from . import wire, worker
 
 # Left out, each of these costs every rank up to seconds at its first use.
 PRELOAD = (
+    "warpwise.fabric",
     "torch",
     "torch.distributed",
     "torch.distributed._functional_collectives",

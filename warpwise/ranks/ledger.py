@@ -88,7 +88,7 @@ class Ledger:
             found = [(Operation.of(facts), facts["count"]) for facts in snapshot["totals"]]
         else:
             found = [(o, 1) for o in self._evidence.views[rank].operations]
-        return [(o, count) for o, count in found if not o.outsider]
+        return [(o, count) for o, count in found if o.counts]
 
     # ---- rounds
 
@@ -114,7 +114,9 @@ class Ledger:
             return list(Rounds(self._evidence, self._snapshots).by_rank.values())
         wanted = list(group)
         names = [name for name, ranks in self._evidence.groups.items() if list(ranks) == wanted]
-        found = Rounds(self._evidence, self._snapshots, lambda o: o.group_id in names).by_rank
+        found = Rounds(
+            self._evidence, self._snapshots, lambda o: o.counts and o.group_id in names
+        ).by_rank
         return list(found.values())
 
     # ---- sums
@@ -157,7 +159,9 @@ class Ledger:
         Only sends are counted, so that a barrier before or after does no harm.
         """
         theory = expected(algorithm, len(self.ranks), size)
-        rounds = Rounds(self._evidence, self._snapshots, lambda o: o.is_message).by_rank
+        rounds = Rounds(
+            self._evidence, self._snapshots, lambda o: o.counts and o.is_message
+        ).by_rank
         sent = self._sum(lambda e: e.bytes, operation="send")
         return Comparison(
             algorithm, theory.rounds, max(rounds.values()), theory.bytes, max(sent)

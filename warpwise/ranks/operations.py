@@ -17,6 +17,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ..fabric.network import CLOCK_TAGS
+
 Site = list[Any]
 
 WORLD = "0"  # the name that torch gives the default group
@@ -84,6 +86,11 @@ class Operation:
     def is_message(self) -> bool:
         """True for send and recv."""
         return self.name in POINT_TO_POINT
+
+    @property
+    def counts(self) -> bool:
+        """False for what a ledger leaves out: ignored calls, and clocks of a virtual network."""
+        return not self.outsider and self.tag < CLOCK_TAGS
 
     @property
     def called(self) -> str:

@@ -52,7 +52,7 @@ class Rounds:
         self,
         evidence: Evidence,
         snapshots: Mapping[int, Mapping[str, Any] | None],
-        keep: Callable[[Operation], bool] = lambda o: not o.outsider,
+        keep: Callable[[Operation], bool] = lambda o: o.counts,
     ):
         self._evidence = evidence
         self._issued: dict[tuple[int, int], int] = {}

@@ -1,0 +1,242 @@
+"""Judging functions that run on ranks: that they end, what each rank returns, what they send.
+
+World    one case: how many ranks, and what each of them is given
+A function is called on every rank with that rank's arguments, and with a `Net` as the last one
+where the world has a network.  Its ledger is the recorder's; its time is the network's, virtual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..fabric import Network, given
+from . import plain
+from .cases import Level
+from .spec import FLOAT, FunctionSpec, Hints
+from .tolerance import Tolerance
+from .values import equal, mismatch, show
+
+Found = tuple[str, str] | None  # diagnosis, what is wrong
+
+# What ends a collective by hand: messages, and what only waits.
+MESSAGES = frozenset({"send", "recv", "barrier"})
+TIMEOUT = 6.0  # seconds of a case; a cycle is told at once
+
+
+@dataclass(frozen=True)
+class World:
+    """`args[rank]` is what rank gets; arrays are handed over as torch tensors.
+
+    network   where time is judged: the function gets a Net as its last argument
+    """
+
+    args: tuple[tuple[Any, ...], ...]
+    network: Network | None = None
+
+    @property
+    def ranks(self) -> int:
+        return len(self.args)
+
+    def __str__(self) -> str:
+        first = ", ".join(_size(value) for value in self.args[0])
+        return f"{self.ranks} ranks" + (f", rank 0 with {first}" if first else "")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a function may cost; None is not judged.
+
+    by_hand   only messages between two ranks, no collective
+    most_bytes, most_rounds   world -> what the busiest rank may send, and rounds of messages
+    most_seconds              world -> virtual seconds until the last rank is done
+    """
+
+    by_hand: bool = False
+    most_bytes: Callable[[World], float] | None = None
+    most_rounds: Callable[[World], int] | None = None
+    most_seconds: Callable[[World], float] | None = None
+
+
+def ranks_spec(
+    name: str,
+    unit: str,
+    points: float,
+    worlds: Callable[[np.random.Generator, Level], Iterable[World]],
+    reference: Callable[[World], Sequence[Any]],
+    takes: tuple[str, ...],
+    limits: Limits | None = None,
+    tolerance: Tolerance = FLOAT,
+    suspects: Mapping[str, Callable[[World], Sequence[Any]]] | None = None,
+    causes: Mapping[str, str] | None = None,
+    hints: Hints | None = None,
+) -> FunctionSpec:
+    """An exercise whose answer is a function that runs on ranks.
+
+    worlds: (rng, level) -> cases, smallest first.
+    reference: world -> what each rank must return, by rank.
+    takes: the names of the function's parameters.
+    suspects: {diagnosis: world -> what a known mistake returns, by rank}.
+    """
+    most = limits or Limits()
+
+    def inputs(rng: np.random.Generator, level: Level) -> list[tuple[World]]:
+        return [(world,) for world in worlds(rng, level)]
+
+    def examine(args: Sequence[Any], got: Any) -> Found:
+        world: World = args[0]
+        found = _ended(got) or _values(world, got, reference(world), tolerance, suspects or {})
+        return found or _cost(world, got, most)
+
+    own: dict[str, tuple[str, str]] = {**HINTS, **(hints or {})}
+    return FunctionSpec(
+        name, unit, points, inputs, reference, tolerance, own, {}, {**CAUSES, **(causes or {})},
+        examine, on_ranks, takes, lambda args: str(args[0]),
+    )  # fmt: skip
+
+
+def on_ranks(answer: Callable[..., Any], args: Sequence[Any]) -> plain.Outcome:
+    """Run the answer on the ranks of a world; all that is judged, as plain data."""
+    from ..ranks import run_ranks
+
+    world: World = args[0]
+    outcome = run_ranks(
+        given.call, world.ranks, answer, world.args, world.network, timeout=TIMEOUT, raises=False
+    )
+    first = outcome.first
+    told: dict[str, Any] = {
+        "ranks": world.ranks,
+        "status": list(outcome.status),
+        "sentence": str(getattr(outcome.diagnosis, "sentence", "")),
+        "failed": "" if first is None else f"rank {first.rank} failed: {first}",
+    }
+    if outcome.ok:
+        ledger = outcome.ledger
+        rounds = ledger.rounds()
+        told |= {
+            "values": [value for value, _ in outcome.values],
+            "seconds": max(seconds for _, seconds in outcome.values),
+            "sent": max(ledger.of("send").bytes, default=0),
+            "rounds": max((r for r in rounds if r is not None), default=0),
+            "operations": sorted({entry.operation for entry in ledger.entries}),
+        }
+    made = {"returned": plain.encode(told)}
+    return made if outcome.ok else {**made, "last": True}
+
+
+def _ended(got: Mapping[str, Any]) -> Found:
+    """Every rank came to its end."""
+    if got["failed"]:
+        return "rank_failed", str(got["failed"])
+    if "stuck" in got["status"]:
+        stuck = [rank for rank, status in enumerate(got["status"]) if status == "stuck"]
+        who = "all ranks" if len(stuck) == got["ranks"] else f"ranks {', '.join(map(str, stuck))}"
+        return "hang", got["sentence"] or f"{who} had not ended after {TIMEOUT:g} s"
+    return None
+
+
+def _values(
+    world: World, got: Mapping[str, Any], wanted: Sequence[Any], tolerance: Tolerance,
+    suspects: Mapping[str, Callable[[World], Sequence[Any]]],
+) -> Found:  # fmt: skip
+    """Every rank returned what it should."""
+    expected = plain.decode(plain.encode(list(wanted)))
+    values = got["values"]
+    for rank, (value, want) in enumerate(zip(values, expected, strict=True)):
+        if value is None and want is not None:
+            return "no_return", f"rank {rank} returned None"
+        problem = mismatch(value, want)
+        if problem:
+            return "wrong_type", f"rank {rank}: {problem}"
+        if equal(value, want, tolerance):
+            continue
+        for slug, mistake in suspects.items():
+            known = plain.decode(plain.encode(list(mistake(world))))
+            if all(_same(a, b, tolerance) for a, b in zip(values, known, strict=True)):
+                return slug, f"rank {rank} returned {show(value)}, expected {show(want)}"
+        return "wrong_values", f"rank {rank} returned {show(value)}, expected {show(want)}"
+    return None
+
+
+def _same(got: Any, want: Any, tolerance: Tolerance) -> bool:
+    return mismatch(got, want) is None and equal(got, want, tolerance)
+
+
+def _cost(world: World, got: Mapping[str, Any], limits: Limits) -> Found:
+    """Values are right: what they cost."""
+    others = [name for name in got["operations"] if name not in MESSAGES]
+    if limits.by_hand and others:
+        return "collective_used", f"it calls {', '.join(others)}; messages alone are asked for"
+    if limits.most_bytes is not None and got["sent"] > limits.most_bytes(world):
+        return "too_many_bytes", (
+            f"the busiest rank sends {got['sent']:,} bytes; "
+            f"{limits.most_bytes(world):,.10g} are enough"
+        )
+    if limits.most_rounds is not None and got["rounds"] > limits.most_rounds(world):
+        return "too_many_rounds", (
+            f"its messages follow each other in {got['rounds']} rounds; "
+            f"{limits.most_rounds(world)} are enough"
+        )
+    if limits.most_seconds is not None:
+        least = limits.most_seconds(world)
+        if got["seconds"] > least * (1 + 1e-9):
+            return "too_slow", (
+                f"the last rank is done after {got['seconds'] * 1e6:.6g} us on this network "
+                f"(modelled); {least * 1e6:.6g} us are enough"
+            )
+    return None
+
+
+def _size(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape}"
+    return show(value)
+
+
+CAUSES: Mapping[str, str] = {
+    "hang": "A rank waits for something that never comes.",
+    "rank_failed": "One rank raised an exception; the others then waited in vain.",
+    "collective_used": "The exercise builds the collective out of send and recv.",
+    "too_many_bytes": "Whole arrays travel where a part would do, or some travel twice.",
+    "too_many_rounds": "Ranks wait for each other where they could work at the same time.",
+    "too_slow": "Either too many messages follow each other, or they are too large.",
+}
+HINTS: Mapping[str, tuple[str, str]] = {
+    "hang": (
+        "Write down, for two neighbours, which call each of them is in.",
+        "send returns once the other side receives.  Where all ranks send first, nobody receives: "
+        "use isend, or let every other rank receive first.",
+    ),
+    "rank_failed": (
+        "Look at the line the message names, with that rank's number.",
+        "The first and the last rank are often special: follow the indices for both by hand.",
+    ),
+    "wrong_values": (
+        "Take two ranks and arrays of two numbers, and follow each message on paper.",
+        "Print the rank, the step and the index of what is sent, and compare with the picture of "
+        "the lesson.",
+    ),
+    "no_return": (
+        "What does the function give back on every rank?",
+        "End it with a return, on every path, whatever the rank.",
+    ),
+    "collective_used": (
+        "Which calls of torch.distributed take part of two ranks only?",
+        "Use isend and irecv, send and recv, or batch_isend_irecv.",
+    ),
+    "too_many_bytes": (
+        "How large is what one message carries?",
+        "Cut the array into as many pieces as there are ranks, and send one piece at a time.",
+    ),
+    "too_many_rounds": (
+        "Which messages could be under way at the same time?",
+        "In each step let every rank send to one neighbour and receive from the other.",
+    ),
+    "too_slow": (
+        "Count the messages that follow each other, and the bytes of the largest.",
+        "Compare alpha times the rounds with beta times the bytes: which of the two is too large?",
+    ),
+}
