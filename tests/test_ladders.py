@@ -29,6 +29,14 @@ def reduction_slots(kernel: Any) -> int:
     return profile(kernel[8, 256], best, where, x, x.size).work.slots
 
 
+def gemm_clocks(kernel: Any) -> int:
+    """Clocks of the load/store pipe on the launch of the lab t2_01_gemm_tiles."""
+    rng = np.random.default_rng(seed=5)
+    a, b = rng.random((256, 256), dtype=np.float32), rng.random((256, 256), dtype=np.float32)
+    report = profile(kernel[(8, 8), (16, 16)], np.zeros_like(a), a, b, 256, 256, 256)
+    return (report.loads.sectors + report.stores.sectors) // 4 + report.shared.wavefronts
+
+
 RUNGS: list[tuple[str, str, Callable[[Any], int], Any]] = [
     ("t1_03_warps", "value and place travel together", warp_slots,
      right_warps.value_and_place_travel_together.answer),
@@ -38,6 +46,7 @@ RUNGS: list[tuple[str, str, Callable[[Any], int], Any]] = [
     ("t1_07_reduction", "a tree of pairs in shared memory", reduction_slots,
      wrong_reduction.tree_of_pairs.answer),
     ("t1_07_reduction", "our solution", reduction_slots, "max_where"),
+    ("t2_01_gemm_tiles", "our solution", gemm_clocks, "four_results"),
 ]  # fmt: skip
 
 
