@@ -54,6 +54,16 @@ def k(out, x):
     assert words in found[0].text, found[0].text
 
 
+def test_no_atomic_operation_is_advised_where_there_is_none() -> None:
+    """Bytes and halves have none: the compiler would refuse cuda.atomic.or_ on a uint8 array."""
+    text = "def k(out, x):\n    i = cuda.grid(1)\n    out[i // 2] |= x[i] << 4 * (i % 2)\n"
+    found = findings(text, 1, 64, np.zeros(32, np.uint8), np.ones(64, np.uint8))
+    assert (
+        "There are no atomic operations on uint8: let one thread own the element" in found[0].text
+    )
+    assert "cuda.atomic" not in found[0].text
+
+
 def test_both_threads_and_lines_come_first() -> None:
     """Who reads, who wrote, which element, both lines; the farthest pair of threads is told."""
     text = "def k(out, x):\n    i = cuda.grid(1)\n    x[i] = x[(i + 1) % x.size]\n"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
+
+import numpy as np
 
 from ..simt.dimensions import Dim3
 from ..simt.launch import Run
@@ -14,6 +17,10 @@ Who = tuple[Dim3, Dim3]  # block and thread
 
 #: Augmented assignments that an atomic operation does in one step.
 _ATOMIC = {ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor"}
+
+
+#: Bytes of the integers and floats that CUDA's atomic operations in Numba take.
+ATOMIC_BYTES = (4, 8)
 
 
 def _as_atomic(line: str) -> str:
@@ -33,14 +40,14 @@ def _as_atomic(line: str) -> str:
 
 def advice(
     run: Run, kind: int, here: Site, where: Site, threads: tuple[Who, Who], warp: bool, same: bool,
-    why: str, overlap: bool, updates: bool,
+    why: str, overlap: bool, updates: bool, dtype: np.dtype[Any],
 ) -> str:  # fmt: skip
     """What to write so that two accesses do not race.
 
     kind: of the hazard; here, where: the sites of the later and the earlier access, by threads[0]
     and threads[1]; warp: they are of one warp; same: both store the same value; why: what their
     flag lacks, see `Order.why`; overlap: two dynamic shared arrays on the same bytes; updates:
-    several threads store to the element by this line.
+    several threads store to the element by this line; dtype: of the array.
     """
     if overlap:
         return (
@@ -73,7 +80,13 @@ def advice(
     if atomic:
         return (
             "Several threads change the same element, and each may overwrite what another one has "
-            f"just added. Let it happen in one step: {atomic}"
+            "just added. "
+            + (
+                f"Let it happen in one step: {atomic}"
+                if dtype.itemsize in ATOMIC_BYTES
+                else f"There are no atomic operations on {dtype.name}: let one thread own the "
+                "element, or take an array of 32 bits."
+            )
         )
     twins = threads[0][0] != threads[1][0] and threads[0][1] == threads[1][1]
     if twins and kind == shadow.WAW and here.op == where.op == "store":

@@ -202,7 +202,19 @@ def of_record(
         f"  {first}:  {here.line_text}\n"
         + (f"  {last}:  {where.line_text}\n" if last != first else "")
         + "  "
-        + advice(run, kind, here, where, (thread, second), warp, same, why, overlap, updates)
+        + advice(
+            run,
+            kind,
+            here,
+            where,
+            (thread, second),
+            warp,
+            same,
+            why,
+            overlap,
+            updates,
+            arr.root.buf.dtype,
+        )
     )
     return Finding(
         "race", severity, text, other_line=where.line, hazard=HAZARDS[kind],

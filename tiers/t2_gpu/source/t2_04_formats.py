@@ -259,7 +259,7 @@ for name, style in (("e4m3", "-"), ("e5m2", "--"), ("bf16", "-."), ("fp16", ":")
     print(f"{name}: worst relative error in the normal range {error[normal].max():.5f}"
           f" = 1/{1 / error[normal].max():.0f}")  # fmt: skip
 ax.set(xlabel="value", ylabel="worst relative error")
-ax.legend()
+ax.legend(loc="center right")
 plt.show()
 print("guess:", guess)
 
