@@ -266,3 +266,13 @@ def test_shared_arrays_that_are_too_large_are_named() -> None:
     """No line is to blame for bytes of shared memory."""
     message = " ".join(judge(TRANSPOSE, tile_kernel(35)).message.split())
     assert "The shared arrays are larger than the work of a block needs." in message
+
+
+def test_one_of_a_thing_is_said_in_the_singular() -> None:
+    """Every counter has its noun in front."""
+    for counter, what in requirements.COUNTERS.items():
+        one = requirements.Broken(requirements.Requirement(counter, "slug"), 1, 0, None)
+        assert str(one) != f"1 {what}, where at most 0 are allowed", counter
+    branch = requirements.Requirement("divergent_branches", "warps_part")
+    text = str(requirements.Broken(branch, 1, 0, None))
+    assert text == "1 branch at which a warp divides, where at most 0 are allowed"

@@ -299,3 +299,14 @@ def two_buffers_one_barrier(out, m, w, rows, columns):
         now = 1 - now
     if j < columns:
         out[j] = total
+
+
+@variant("rotate_blocks")
+@cuda.jit
+def a_register_and_a_barrier(a, shift):
+    # The barrier orders global memory, too: all have read before any of them stores.
+    t = cuda.threadIdx.x
+    first = cuda.blockIdx.x * BLOCK
+    old = a[first + (t + shift) % BLOCK]
+    cuda.syncthreads()
+    a[first + t] = old

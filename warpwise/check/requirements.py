@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,6 +86,12 @@ class Requirement:
             raise ValueError(f"{self.counter!r} is no counter: {', '.join(COUNTERS)}.")
 
 
+#: The noun of a counter and its ending, "branches at which" for one.
+_MANY = re.compile(
+    r"\b(branch|sector|request|conflict|wavefront|byte|barrier|transaction|slot|operation)e?s\b"
+)
+
+
 @dataclass(frozen=True)
 class Broken:
     """A requirement that an answer breaks: what it costs, what it may."""
@@ -96,6 +103,8 @@ class Broken:
 
     def __str__(self) -> str:
         what = COUNTERS[self.requirement.counter]
+        if self.counted == 1:
+            what = _MANY.sub(r"\1", what, count=1)
         ours = "" if self.solution is None else f"; the course's solution needs {self.solution:,}"
         return f"{self.counted:,} {what}, where at most {self.allowed:,} are allowed{ours}"
 
