@@ -569,3 +569,12 @@ def first_thread_shuffles_all(out, a, b):
                 out[i] = a[i // 2]
             else:
                 out[i] = b[i // 2]
+
+
+@impostor("stride_scale", diagnosis="never_written")
+@cuda.jit
+def a_hundred_rounds(out, a, factor):
+    for k in range(100):
+        i = cuda.grid(1) + k * cuda.gridsize(1)
+        if i < out.size:
+            out[i] = a[i] * factor

@@ -226,7 +226,8 @@ r"""
 At least one thread for each column, in blocks of `BLOCK` = 64. Rows and columns may be any number.
 
 **Required.** The same sums, and the sanitizer finds nothing.
-At most **two barriers** in each turn of the loop over `start`, and no more requests to global memory than before.
+At most **two barriers** in each turn of the loop over `start`, no more requests to global memory than before,
+and at most 2,048 bytes of shared memory a block, however many rows there are.
 
 **Example.** With two rows, one column, `m = [[3], [5]]` and `w = [10, 1]`, the result is `[35]`.
 

@@ -379,7 +379,7 @@ idle_threads = ValueSpec(
 def _stride_scale_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
     # (n, grid, block): few threads for many elements, exact, too many, one alone, none to do.
     launches = [(5, 1, 2), (5, 1, 1), (1, 1, 1), (21, 2, 4), (21, 1, 4), (33, 1, 32), (97, 3, 32)]
-    launches += [(64, 2, 32), (35, 5, 7), (33, 64, 32), (700, 9, 32), (2500, 4, 32)]
+    launches += [(64, 2, 32), (35, 5, 7), (33, 64, 32), (331, 1, 1), (700, 9, 32), (2500, 4, 32)]
     launches += [(0, 2, 32)]
     if level == "grader":
         for _ in range(5):

@@ -363,7 +363,7 @@ def weigh_case(rng: np.random.Generator, rows: int, columns: int) -> Case:
 
 def weigh_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
     """Fewer rows than a turn, several turns, a last one that is not full; the same for columns."""
-    sizes = [(2, 3), (64, 64), (65, 3), (128, 65), (130, 70), (200, 131), (1, 64)]
+    sizes = [(2, 3), (64, 64), (65, 3), (128, 65), (130, 70), (200, 131), (1, 64), (600, 2)]
     if level == "grader":
         sizes += [(int(r), int(c)) for r, c in rng.integers(2, 300, size=(3, 2))]
     for rows, columns in [*sizes, (0, 5)]:
@@ -416,6 +416,7 @@ WEIGH_ROWS = KernelSpec(
         "not_weighed": "These are sums without weights.",
         "too_many_barriers": "There are more than two barriers in a turn.",
         "too_many_loads": "Weights are loaded from global memory for each row again.",
+        "too_much_shared": "Each block keeps more weights than it uses in a turn.",
     },
     hints={
         "race": (
@@ -452,10 +453,15 @@ WEIGH_ROWS = KernelSpec(
             "Where should the inner loop take its weight from?",
             "From s, which each block fills once a turn.",
         ),
+        "too_much_shared": (
+            "How many weights does a block need at a time?",
+            "64, as in the given kernel: there may be more rows than any shared array has places.",
+        ),
     },
     requirements=(
         Requirement("barriers", "too_many_barriers", limit=lambda case: 2 * turns(case)),
         Requirement("loads", "too_many_loads"),
+        Requirement("shared_bytes", "too_much_shared", limit=lambda case: 2048),
     ),
     counted=lambda: weigh_case(np.random.default_rng(5), 4 * BLOCK, 2 * BLOCK),
 )  # fmt: skip
