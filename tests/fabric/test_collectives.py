@@ -138,7 +138,7 @@ def test_a_straggler_holds_up_everybody():
 
 def test_one_slow_link_sets_the_pace_of_the_ring():
     slow = Link(5.0, 1.0)
-    network = Network(4, LINK, links=(((2, 3), slow),))
+    network = Network(4, LINK, links={(2, 3): slow})
     made = cost(ring_all_reduce(4), network, 1 << 22)
     assert made.time == pytest.approx(theory("ring all-reduce", 4, 1 << 22, slow), rel=1e-3)
 
@@ -152,20 +152,20 @@ def test_uneven_pieces_are_whole_items():
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: ring_all_reduce(0), "at least 1 rank, not 0"),
+        (lambda: ring_all_reduce(0), "ranks is at least 1, not 0"),
         (lambda: recursive_doubling(6), "power of 2; 6 ranks are none"),
-        (lambda: halving_doubling(0), "power of 2"),
-        (lambda: two_level(0, 4), "0 nodes of 4 GPUs"),
+        (lambda: halving_doubling(12), "power of 2"),
+        (lambda: two_level(0, 4), "nodes is at least 1, not 0"),
         (lambda: theory("magic", 4, 1, LINK), "no formula for 'magic'"),
         (lambda: cost(ring_all_reduce(4), Network(5, LINK), 8), "4 ranks, the network 5"),
         (lambda: cost(ring_all_reduce(2), Network(2, LINK), 8, start=[1.0]), "1 times for 2 ranks"),
         (lambda: apply(ring_all_reduce(2), [np.ones(3)]), "1 arrays for 2 ranks"),
-        (lambda: Link(-1, 1), "latency from 0"),
-        (lambda: Link(1, 0), "bandwidth above 0"),
-        (lambda: Network(0, LINK), "at least 1 rank"),
+        (lambda: Link(-1, 1), "latency_us is a number from 0, not -1"),
+        (lambda: Link(1, 0), "gbs is a number above 0, not 0"),
+        (lambda: Network(0, LINK), "ranks is at least 1, not 0"),
         (lambda: Network(6, LINK, LINK, 4), "nodes of 4 do not divide 6 ranks"),
         (lambda: Network(6, LINK, node=3), "needs both"),
-        (lambda: Network(2, LINK, links=(((0, 2), LINK),)), "no link 0 to 2"),
+        (lambda: Network(2, LINK, links={(0, 2): LINK}), "no link 0 to 2"),
     ],
 )
 def test_bad_input_gets_a_sentence(make, said):

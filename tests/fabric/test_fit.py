@@ -49,11 +49,11 @@ def test_a_line_is_found_again():
     ("make", "said"),
     [
         (lambda: bus_factor("all_redcue", 8), "no bus factor for 'all_redcue'"),
-        (lambda: bus_factor("all_reduce", 0), "at least 1 rank"),
-        (lambda: busbw("all_reduce", 8, 8, 0), "a time above 0"),
+        (lambda: bus_factor("all_reduce", 0), "ranks is at least 1, not 0"),
+        (lambda: busbw("all_reduce", 8, 8, 0), "seconds is a number above 0"),
         (lambda: fit([1, 1], [1, 1]), "two different sizes"),
         (lambda: fit([1, 2], [1]), "as many times as sizes"),
-        (lambda: fit([1, 2], [1, 0]), "times are above 0"),
+        (lambda: fit([1, 2], [1, 0]), "seconds is a number above 0, not 0"),
         (lambda: fit([1, 2], [2, 1]), "do not grow with the size"),
     ],
 )

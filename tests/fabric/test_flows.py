@@ -1,5 +1,6 @@
 """Shared links: fair shares by hand, closed forms where nothing is shared, and ways."""
 
+import numpy as np
 import pytest
 
 from warpwise.fabric import (
@@ -20,7 +21,7 @@ from warpwise.fabric import (
     torus,
     two_level,
 )
-from warpwise.fabric.flows import Message, of, run
+from warpwise.fabric.flows import Message, _shares, of, run
 
 LINK = Link(4.0, 100.0)  # 1e5 bytes a microsecond
 MB = 10**6
@@ -137,3 +138,34 @@ def test_links_of_the_presets():
 def test_bad_input_gets_a_sentence(make, said):
     with pytest.raises(FabricError, match=said):
         make()
+
+
+@pytest.mark.parametrize("distance", [1, 4, 8, 12, 16, 31, 32, 56])
+def test_a_full_fat_tree_carries_every_shift(distance):
+    """All to the GPU `distance` further: each at its link's full speed, whichever the spines."""
+    link = Link(0, 100)
+    made = [Message(gpu, (gpu + distance) % 64, 1e8) for gpu in range(64)]
+    assert run(fat_tree(64, 8, link, spines=2), made).time == pytest.approx(1e-3)
+
+
+def test_rates_are_max_min_fair():
+    """Against water filling written otherwise: on random flows no rate differs."""
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        ways = (rng.random((6, 9)) < 0.35).astype(float)
+        ways[rng.integers(6, size=9), np.arange(9)] = 1
+        capacity = rng.uniform(1, 10, 6)
+        rates = _shares(ways, capacity, np.ones(9, dtype=bool))
+        assert rates == pytest.approx(filled(ways, capacity))
+
+
+def filled(ways, capacity):
+    """Raise all rates in small exact steps: to the next link that fills, one after the other."""
+    rates, frozen = np.zeros(ways.shape[1]), np.zeros(ways.shape[1], dtype=bool)
+    while not frozen.all():
+        used, growing = ways @ rates, ways @ ~frozen
+        step = min((c - u) / g for c, u, g in zip(capacity, used, growing, strict=True) if g)
+        rates[~frozen] += step
+        full = (capacity - ways @ rates) < 1e-9
+        frozen |= (ways[full] > 0).any(axis=0)
+    return rates

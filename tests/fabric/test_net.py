@@ -141,7 +141,7 @@ def test_bad_input_gets_a_sentence():
         except FabricError as error:
             return str(error)
 
-    assert run_ranks(backwards, 1).values == ["compute takes -1 s; time runs forward."]
+    assert run_ranks(backwards, 1).values == ["compute is a number from 0, not -1."]
 
 
 def test_ledgers_leave_the_clocks_out():

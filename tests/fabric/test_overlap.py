@@ -59,5 +59,5 @@ def test_without_resharding_the_backward_gathers_nothing_and_all_layers_stay():
 def test_what_makes_no_step_is_refused():
     with pytest.raises(ScheduleError, match="at least one layer"):
         ddp([], network)
-    with pytest.raises(ScheduleError, match="prefetch counts layers, from 0; not -1"):
+    with pytest.raises(ScheduleError, match="prefetch is at least 0, not -1"):
         fsdp(LAYERS, network, network, prefetch=-1)

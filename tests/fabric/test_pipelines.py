@@ -176,3 +176,22 @@ def test_steps_can_be_written_or_made():
     with pytest.raises(ScheduleError, match="at least one rank"):
         Schedule([])
     assert faults(Schedule([[]])) == ["no microbatch is named: there is nothing to run."]
+
+
+# arXiv 2401.10241, appendix: p, m, measured times of F, I (the paper's B), W and of a message, and
+# the bubble rates printed for 1F1B, ZB-H1 and ZB-H2.
+ZERO_BUBBLE = [
+    (8, 24, 18.522, 18.086, 9.337, 0.601, 0.2431, 0.1585, 0.1083),
+    (8, 24, 29.718, 29.444, 19.927, 0.527, 0.2347, 0.1323, 0.0698),
+    (16, 48, 11.347, 11.248, 8.132, 0.377, 0.2552, 0.1397, 0.0672),
+    (32, 96, 10.419, 10.207, 7.715, 0.408, 0.2646, 0.1421, 0.0641),
+]
+
+
+@pytest.mark.parametrize("row", ZERO_BUBBLE)
+def test_the_zero_bubble_papers_rates(row):
+    """Unequal times and messages: all twelve published rates to their digits."""
+    p, m, forward, input_, weight, send, *printed = row
+    times = Times(forward, input_, weight, send=send)
+    made = [simulate(make(p, m), times) for make in (one_f_one_b, zb1p, zb2p)]
+    assert [round(ran.bubble_of_ranks, 4) for ran in made] == printed

@@ -65,7 +65,7 @@ def test_what_waits_for_itself_is_a_cycle_with_both_kinds_of_waiting():
     ("tasks", "said"),
     [
         ([Task("a", 0, 1), Task("a", 1, 1)], "two tasks are called 'a'"),
-        ([Task("a", 0, -1)], "'a' takes -1; time runs forward"),
+        ([Task("a", 0, -1)], "the duration of 'a' is a number from 0, not -1"),
         ([Task("a", 0, 1, ("b",))], "'a' waits for 'b', which is no task"),
     ],
 )

@@ -13,6 +13,7 @@ from .collectives import (
     two_level,
     two_level_theory,
 )
+from .faults import faults
 from .fit import Fit, bus_factor, busbw, fit
 from .net import Event, Net
 from .network import FabricError, Link, Network
@@ -22,8 +23,8 @@ from .topology import Topology, fat_tree, island, nodes_on_a_switch, pcie_tree, 
 
 __all__ = [
     "Algorithm", "Costs", "Event", "FabricError", "Fit", "Link", "Net", "Network", "Preset",
-    "Round", "Topology", "apply", "bus_factor", "busbw", "cost", "crossover", "fat_tree", "fit",
-    "halving_doubling", "island", "messages", "nodes_on_a_switch", "pcie_tree", "preset",
+    "Round", "Topology", "apply", "bus_factor", "busbw", "cost", "crossover", "fat_tree", "faults",
+    "fit", "halving_doubling", "island", "messages", "nodes_on_a_switch", "pcie_tree", "preset",
     "presets", "rails", "recursive_doubling", "ring_all_gather", "ring_all_reduce",
     "ring_reduce_scatter", "shares", "theory", "through_root", "torus", "tree", "two_level",
     "two_level_theory",

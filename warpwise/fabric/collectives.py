@@ -8,10 +8,10 @@ all-reduce algorithms for clusters of workstations", 2009 (ring).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import log2
 
 import numpy as np
 
+from .inputs import real, whole
 from .network import FabricError, Link
 from .rounds import Algorithm, Round, messages
 
@@ -108,8 +108,7 @@ def two_level(nodes: int, gpus: int) -> Algorithm:
 
     Rank = node * gpus + gpu.  2 (gpus - 1) + 2 (nodes - 1) rounds.
     """
-    if nodes < 1 or gpus < 1:
-        raise FabricError(f"{nodes} nodes of {gpus} GPUs: both are at least 1.")
+    whole(FabricError, nodes=nodes, gpus=gpus)
     n = nodes * gpus
 
     def inside(ahead: int, add: bool) -> Iterator[Round]:
@@ -138,11 +137,13 @@ def two_level(nodes: int, gpus: int) -> Algorithm:
 
 def theory(name: str, n: int, nbytes: float, link: Link) -> float:
     """Seconds of an all-reduce by its formula: equal links, equal pieces, all ranks at once."""
+    _ranks(n)
+    real(FabricError, nbytes=nbytes)
     alpha, each = link.alpha, nbytes * link.beta
     formulas = {
         "ring all-reduce": lambda: 2 * (n - 1) * alpha + 2 * (n - 1) / n * each,
-        "recursive doubling": lambda: log2(n) * (alpha + each),
-        "halving-doubling": lambda: 2 * log2(n) * alpha + 2 * (n - 1) / n * each,
+        "recursive doubling": lambda: _bits(n) * (alpha + each),
+        "halving-doubling": lambda: 2 * _bits(n) * alpha + 2 * (n - 1) / n * each,
         "tree": lambda: 2 * (n - 1).bit_length() * (alpha + each),
         "through the root": lambda: 2 * (n - 1) * (alpha + each),
     }
@@ -159,11 +160,11 @@ def two_level_theory(nodes: int, gpus: int, nbytes: float, inside: Link, between
 
 
 def crossover(n: int, link: Link) -> float:
-    """Bytes above which the ring beats recursive doubling; 0 if it always does.
+    """Bytes above which the ring beats recursive doubling; inf if it never does (2 ranks).
 
     2 (n-1) alpha + 2 (n-1)/n K beta = log2 n (alpha + K beta), solved for K.
     """
-    steps = log2(n)
+    steps = _bits(n)
     more_rounds = (2 * (n - 1) - steps) * link.alpha
     fewer_bytes = (steps - 2 * (n - 1) / n) * link.beta
     if fewer_bytes <= 0:
@@ -172,12 +173,11 @@ def crossover(n: int, link: Link) -> float:
 
 
 def _ranks(n: int) -> int:
-    if n < 1:
-        raise FabricError(f"a collective has at least 1 rank, not {n}.")
+    whole(FabricError, ranks=n)
     return n
 
 
 def _bits(n: int) -> int:
-    if n < 1 or n & (n - 1):
+    if _ranks(n) & (n - 1):
         raise FabricError(f"this algorithm needs a power of 2; {n} ranks are none.")
     return n.bit_length() - 1

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .inputs import positive, real, whole
 from .network import FabricError
 
 FACTORS = {
@@ -31,15 +32,14 @@ def bus_factor(op: str, ranks: int) -> float:
     """busbw / algbw.  At one rank an all-reduce has no bus: 0."""
     if op not in FACTORS:
         raise FabricError(f"no bus factor for {op!r}: there are {', '.join(FACTORS)}.")
-    if ranks < 1:
-        raise FabricError(f"a collective has at least 1 rank, not {ranks}.")
+    whole(FabricError, ranks=ranks)
     return FACTORS[op](ranks)
 
 
 def busbw(op: str, ranks: int, nbytes: float, seconds: float) -> float:
     """GB/s (1e9 bytes)."""
-    if seconds <= 0:
-        raise FabricError(f"a bandwidth needs a time above 0, not {seconds} s.")
+    real(FabricError, nbytes=nbytes)
+    positive(FabricError, seconds=seconds)
     return nbytes / seconds * bus_factor(op, ranks) / 1e9
 
 
@@ -75,9 +75,11 @@ def fit(sizes: Sequence[float], seconds: Sequence[float], factor: float = 1.0) -
     """Least squares of the relative errors of alpha + factor x S / B."""
     if len(sizes) != len(seconds) or len(set(sizes)) < 2:
         raise FabricError("a line needs as many times as sizes, and two different sizes.")
+    for one, second in zip(sizes, seconds, strict=True):
+        real(FabricError, sizes=one)
+        positive(FabricError, seconds=second)
+    positive(FabricError, factor=factor)
     size, took = np.asarray(sizes, float), np.asarray(seconds, float)
-    if (took <= 0).any():
-        raise FabricError("times are above 0.")
     rows = np.stack([1 / took, factor * size / took], axis=1)
     (alpha, beta), *_ = np.linalg.lstsq(rows, np.ones(len(size)), rcond=None)
     if beta <= 0:

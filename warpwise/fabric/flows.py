@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .inputs import real, whole
 from .network import FabricError
 from .rounds import Algorithm
 from .topology import Hop, Topology
@@ -26,6 +27,14 @@ class Message:
     nbytes: float
     after: tuple[int, ...] = ()
     start: float = 0.0
+
+    def __post_init__(self) -> None:
+        whole(FabricError, 0, source=self.source, destination=self.destination)
+        real(FabricError, nbytes=self.nbytes, start=self.start)
+        if not isinstance(self.after, tuple | list | set | frozenset):
+            raise FabricError(f"after has the numbers of messages, such as (0,); not {self.after}.")
+        for cause in self.after:
+            whole(FabricError, 0, after=cause)
 
 
 @dataclass(frozen=True)
@@ -152,7 +161,7 @@ def of(algorithm: Algorithm, nbytes: int, item: int = 1) -> list[Message]:
     edges = np.concatenate([[0], np.cumsum(algorithm.sizes(nbytes, item))])
     before: list[tuple[int, ...]] = [()] * algorithm.ranks
     made: list[Message] = []
-    for part in algorithm.rounds():
+    for part in algorithm.steps():
         now: list[list[int]] = [[] for _ in range(algorithm.ranks)]
         columns = (part.source, part.destination, part.first, part.last)
         for source, destination, first, last in zip(*columns, strict=True):

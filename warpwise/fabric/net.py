@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from .inputs import positive, real
 from .network import CLOCK_TAGS, FabricError, Link, Network
 
 Tensor = Any
@@ -41,6 +42,8 @@ class Net:
 
         if mode not in ("virtual", "slept"):
             raise FabricError(f"a network is virtual or slept, not {mode!r}.")
+        positive(FabricError, slower=slower)
+        real(FabricError, start=start)
         size = dist.get_world_size()
         if network.ranks != size:
             raise FabricError(f"the network has {network.ranks} ranks, the process group {size}.")
@@ -54,8 +57,7 @@ class Net:
 
     def compute(self, seconds: float, name: str = "compute") -> None:
         """Declare work: the clock moves on, nothing is computed."""
-        if seconds < 0:
-            raise FabricError(f"{name} takes {seconds} s; time runs forward.")
+        real(FabricError, **{name: seconds})
         self._do(name, self.now, self.now + seconds)
 
     def send(self, tensor: Tensor, destination: int, tag: int = 0) -> None:

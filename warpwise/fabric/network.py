@@ -5,10 +5,13 @@ Time here is virtual: it is computed, so it is exact and the same on every machi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from .inputs import positive, real, whole
 
 Ints = Any
 Floats = Any
@@ -29,11 +32,8 @@ class Link:
     gbs: float
 
     def __post_init__(self) -> None:
-        if self.latency_us < 0 or self.gbs <= 0:
-            raise FabricError(
-                f"a link has a latency from 0 and a bandwidth above 0, not {self.latency_us} us "
-                f"and {self.gbs} GB/s."
-            )
+        real(FabricError, latency_us=self.latency_us)
+        positive(FabricError, gbs=self.gbs)
 
     @property
     def alpha(self) -> float:
@@ -62,24 +62,24 @@ class Network:
     inside: Link
     between: Link | None = None
     node: int | None = None
-    links: tuple[tuple[tuple[int, int], Link], ...] = ()
+    links: Mapping[tuple[int, int], Link] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.ranks < 1:
-            raise FabricError(f"a network has at least 1 rank, not {self.ranks}.")
+        whole(FabricError, ranks=self.ranks)
+        if self.node is not None:
+            whole(FabricError, node=self.node)
         if (self.between is None) != (self.node is None):
             raise FabricError("a network of nodes needs both: `node` ranks each, a link `between`.")
-        if self.node is not None and (self.node < 1 or self.ranks % self.node):
+        if self.node is not None and self.ranks % self.node:
             raise FabricError(f"nodes of {self.node} do not divide {self.ranks} ranks.")
-        for (source, destination), _ in self.links:
+        for source, destination in self.links:
             if not (0 <= source < self.ranks and 0 <= destination < self.ranks):
                 raise FabricError(f"no link {source} to {destination}: {self.ranks} ranks.")
 
     def link(self, source: int, destination: int) -> Link:
         """The link of one pair."""
-        special = dict(self.links)
-        if (source, destination) in special:
-            return special[source, destination]
+        if (source, destination) in self.links:
+            return self.links[source, destination]
         if self.between is not None and self.node is not None:
             if source // self.node != destination // self.node:
                 return self.between
@@ -92,7 +92,7 @@ class Network:
         if self.between is not None and self.node is not None:
             far = sources // self.node != destinations // self.node
             alpha[far], beta[far] = self.between.alpha, self.between.beta
-        for (source, destination), link in self.links:
+        for (source, destination), link in self.links.items():
             here = (sources == source) & (destinations == destination)
             alpha[here], beta[here] = link.alpha, link.beta
         return alpha + nbytes * beta

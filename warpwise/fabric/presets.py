@@ -29,7 +29,9 @@ class Preset:
     numbers: dict[str, Number]
 
     def value(self, name: str) -> float:
-        """One of its figures."""
+        """One of its figures.  Raises FabricError with the names there are."""
+        if name not in self.numbers:
+            raise FabricError(f"{self.name} has no {name!r}: there are {', '.join(self.numbers)}.")
         return self.numbers[name].value
 
     def count(self, name: str) -> int:
@@ -81,7 +83,7 @@ def presets() -> tuple[Preset, ...]:
 def preset(name: str) -> Preset:
     """One by name.  Raises FabricError with the names there are."""
     for one in presets():
-        if one.name.lower() == name.lower():
+        if one.name.lower() == str(name).lower():
             return one
     known = ", ".join(one.name for one in presets())
     raise FabricError(f"no machine {name!r}: there are {known}.")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .inputs import real, whole
 from .network import FabricError, Network
 
 Ints = Any
@@ -37,7 +38,11 @@ class Round:
 
 def messages(moves: Iterable[tuple[int, int, int, int]], add: bool) -> Round:
     """A Round from (source, destination, first piece, last piece) tuples."""
-    source, destination, first, last = np.array(list(moves), dtype=np.int64).reshape(-1, 4).T
+    rows = [tuple(move) for move in moves]
+    for row in rows:
+        if len(row) != 4:
+            raise FabricError(f"a message is (source, destination, first, last piece), not {row}.")
+    source, destination, first, last = np.array(rows, dtype=np.int64).reshape(-1, 4).T
     return Round(source, destination, first, last, add)
 
 
@@ -53,8 +58,39 @@ class Algorithm:
     pieces: int
     rounds: Callable[[], Iterator[Round]]
 
+    def __post_init__(self) -> None:
+        whole(FabricError, ranks=self.ranks, pieces=self.pieces)
+        if not callable(self.rounds):
+            raise FabricError(f"{self.name}: rounds is a function that makes them anew.")
+
+    def steps(self) -> Iterator[Round]:
+        """The rounds, each looked at: its ranks and pieces are there, and nobody writes home."""
+        for number, part in enumerate(self.rounds()):
+            wrong = self._wrong(part)
+            if wrong:
+                raise FabricError(f"{self.name}, round {number}: {wrong}")
+            yield part
+
+    def _wrong(self, part: Round) -> str:
+        if not len(part):
+            return ""
+        ends = np.concatenate([part.source, part.destination])
+        if ends.min() < 0 or ends.max() >= self.ranks:
+            strange = int(ends.min()) if ends.min() < 0 else int(ends.max())
+            return f"there is no rank {strange}, only 0 to {self.ranks - 1}."
+        home = part.source == part.destination
+        if home.any():
+            return f"rank {int(part.source[home][0])} sends to itself."
+        bad = (part.first < 0) | (part.last > self.pieces) | (part.first >= part.last)
+        if bad.any():
+            first, last = int(part.first[bad][0]), int(part.last[bad][0])
+            return f"no pieces {first} to {last} (exclusive) of {self.pieces}."
+        return ""
+
     def sizes(self, nbytes: int, item: int = 1) -> Ints:
         """Bytes of each piece of an array of `nbytes`, whole items of `item` bytes."""
+        whole(FabricError, 0, nbytes=nbytes)
+        whole(FabricError, item=item)
         if nbytes % item:
             raise FabricError(f"{nbytes} bytes are no whole number of items of {item}.")
         count = nbytes // item
@@ -97,13 +133,16 @@ def cost(
         raise FabricError(
             f"{algorithm.name} has {algorithm.ranks} ranks, the network {network.ranks}."
         )
-    now = np.array(start or np.zeros(algorithm.ranks), dtype=np.float64)
-    if now.shape != (algorithm.ranks,):
-        raise FabricError(f"start has {now.size} times for {algorithm.ranks} ranks.")
+    begun = list(start) or [0.0] * algorithm.ranks
+    if len(begun) != algorithm.ranks:
+        raise FabricError(f"start has {len(begun)} times for {algorithm.ranks} ranks.")
+    for seconds in begun:
+        real(FabricError, start=seconds)
+    now = np.array(begun, dtype=np.float64)
     edges = np.concatenate([[0], np.cumsum(algorithm.sizes(nbytes, item))])
     sent = np.zeros(algorithm.ranks)
     count = 0
-    for part in algorithm.rounds():
+    for part in algorithm.steps():
         size = edges[part.last] - edges[part.first]
         took = network.times(part.source, part.destination, size)
         np.add.at(sent, part.source, size)
@@ -132,8 +171,10 @@ def apply(algorithm: Algorithm, arrays: Sequence[Any]) -> list[Any]:
     if len(arrays) != algorithm.ranks:
         raise FabricError(f"{len(arrays)} arrays for {algorithm.ranks} ranks.")
     held = [np.array(array) for array in arrays]
+    if len({array.shape for array in held}) > 1 or not held[0].ndim:
+        raise FabricError(f"arrays of one shape are needed, not {[a.shape for a in held]}.")
     edges = np.concatenate([[0], np.cumsum(algorithm.sizes(len(held[0])))])
-    for part in algorithm.rounds():
+    for part in algorithm.steps():
         before = [array.copy() for array in held]
         columns = (part.source, part.destination, part.first, part.last)
         for source, destination, first, last in zip(*columns, strict=True):
@@ -149,7 +190,7 @@ def shares(algorithm: Algorithm) -> Iterator[list[list[frozenset[int]]]]:
     """Whose parts each rank's pieces hold, [rank][piece]: at the start and after each round."""
     held = [[frozenset([rank])] * algorithm.pieces for rank in range(algorithm.ranks)]
     yield [list(row) for row in held]
-    for part in algorithm.rounds():
+    for part in algorithm.steps():
         before = [list(row) for row in held]
         columns = (part.source, part.destination, part.first, part.last)
         for source, destination, first, last in zip(*columns, strict=True):

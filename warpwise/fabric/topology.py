@@ -1,7 +1,9 @@
 """Topologies: GPUs, switches and cards as nodes, links between them, and the way messages take.
 
 A link between two nodes is two directed links, one each way.  A message takes the path with the
-fewest links; of several, always the same one, chosen by its GPUs (as switches hash flows).
+fewest links; of several, the one that its destination chooses: what goes to neighbours spreads, and
+shifts by any distance cross a full fat tree undisturbed (D-mod-k; Zahavi, "Fat-tree routing and
+node ordering providing contention free traffic for MPI global collectives", 2012).
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from itertools import combinations, product
 
+from .inputs import positive, real, whole
 from .network import FabricError, Link
 
 Hop = tuple[str, str]
@@ -27,6 +30,8 @@ class Topology:
 
     def join(self, one: str, other: str, link: Link) -> None:
         """A link both ways.  Joining again makes it wider by that much."""
+        if one == other:
+            raise FabricError(f"{one} cannot be joined to itself.")
         for hop in ((one, other), (other, one)):
             if hop in self.links:
                 old = self.links[hop]
@@ -38,6 +43,9 @@ class Topology:
 
     def cut(self, one: str, other: str, share: float = 0.0) -> None:
         """Break a link, both ways, or leave a share of its bandwidth."""
+        real(FabricError, share=share)
+        if share > 1:
+            raise FabricError(f"share is at most 1, not {share}.")
         for hop in ((one, other), (other, one)):
             if hop not in self.links:
                 raise FabricError(f"{self.name} has no link {one} - {other}.")
@@ -75,7 +83,7 @@ class Topology:
         node = start
         while node != end:
             closer = [near for near in self._near[node] if far.get(near, 1 << 30) < far[node]]
-            after = closer[(source + destination) % len(closer)]
+            after = closer[destination % len(closer)]
             hops.append((node, after))
             node = after
         return tuple(hops)
@@ -87,6 +95,7 @@ class Topology:
 
 def island(gpus: int, link: Link, name: str = "island") -> Topology:
     """GPUs on one switch, `link` each.  NVSwitches stripe all traffic, so together they are one."""
+    whole(FabricError, gpus=gpus)
     made = Topology(name, [f"gpu{g}" for g in range(gpus)])
     half = Link(link.latency_us / 2, link.gbs)
     for gpu in made.gpus:
@@ -98,6 +107,7 @@ def pcie_tree(
     gpus: int, link: Link, a_switch: int = 2, sockets: int = 2, socket_link: Link | None = None
 ) -> Topology:
     """GPUs below PCIe switches, switches below processors, processors side by side."""
+    whole(FabricError, gpus=gpus, a_switch=a_switch, sockets=sockets)
     made = Topology("PCIe tree", [f"gpu{g}" for g in range(gpus)])
     half = Link(link.latency_us / 4, link.gbs)
     switches = -(-gpus // a_switch)
@@ -117,6 +127,8 @@ def fat_tree(
 
     oversubscribed  bandwidth into a leaf from below, over that from above: 1 is a full fat tree
     """
+    whole(FabricError, gpus=gpus, a_leaf=a_leaf, spines=spines)
+    positive(FabricError, oversubscribed=oversubscribed)
     if gpus % a_leaf:
         raise FabricError(f"leaves of {a_leaf} do not divide {gpus} GPUs.")
     made = Topology("fat tree", [f"gpu{g}" for g in range(gpus)])
@@ -134,6 +146,7 @@ def rails(nodes: int, gpus: int, inside: Link, nic: Link) -> Topology:
 
     Messages between GPUs of different rails take NVLink to or from the neighbour on the rail.
     """
+    whole(FabricError, nodes=nodes, gpus=gpus)
     made = Topology("rails", [f"node{n}.gpu{g}" for n in range(nodes) for g in range(gpus)])
     each, half = Link(inside.latency_us / 2, inside.gbs), Link(nic.latency_us / 2, nic.gbs)
     for node, gpu in product(range(nodes), range(gpus)):
@@ -144,6 +157,7 @@ def rails(nodes: int, gpus: int, inside: Link, nic: Link) -> Topology:
 
 def nodes_on_a_switch(nodes: int, gpus: int, inside: Link, card: Link) -> Topology:
     """Nodes of `gpus` GPUs that share one card a node, all cards on one switch (Ethernet)."""
+    whole(FabricError, nodes=nodes, gpus=gpus)
     made = Topology("nodes on a switch", [f"node{n}.gpu{g}" for n in range(nodes)
                                           for g in range(gpus)])  # fmt: skip
     each, half = Link(inside.latency_us / 2, inside.gbs), Link(card.latency_us / 2, card.gbs)
@@ -156,6 +170,10 @@ def nodes_on_a_switch(nodes: int, gpus: int, inside: Link, card: Link) -> Topolo
 
 def torus(shape: tuple[int, ...], link: Link) -> Topology:
     """A grid whose ends meet, in any number of dimensions; every GPU has two links in each."""
+    if not isinstance(shape, tuple | list) or not shape:
+        raise FabricError(f"shape has a size for each dimension, such as (4, 4); not {shape!r}.")
+    for size in shape:
+        whole(FabricError, shape=size)
     places = list(product(*(range(size) for size in shape)))
     made = Topology("torus", ["gpu" + "_".join(map(str, place)) for place in places])
     number = {place: index for index, place in enumerate(places)}

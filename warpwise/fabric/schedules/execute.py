@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .passes import Pass, parts
-from .schedule import Schedule, faults
+from .schedule import Schedule
+from .simulate import simulate
 from .tasks import ScheduleError
 
 Tensor = Any
@@ -34,14 +35,19 @@ def execute(
     loss     loss(output, target) of one microbatch; scale it there if the mean is wanted
     like     a tensor with the shape and dtype of what goes from one stage to the next
 
+    Raises ScheduleError, and Deadlock with the cycle, before anything is sent.
+
     Returns {microbatch: loss} of the microbatches that end here.  In a twin the two copies of a
     stage hold the gradients of half the microbatches each: add them.
     """
-    wrong = faults(schedule)
-    if wrong:
-        raise ScheduleError(f"This is no schedule: {wrong[0]}")
+    simulate(schedule)  # every rank refuses what would hang
+    if rank not in range(schedule.ranks):
+        raise ScheduleError(f"there is no rank {rank}, only 0 to {schedule.ranks - 1}.")
     if len(stages) != schedule.chunks:
         raise ScheduleError(f"rank {rank} has {schedule.chunks} chunks and {len(stages)} modules.")
+    for name, given in (("inputs", inputs), ("targets", targets)):
+        if len(given) != schedule.microbatches:
+            raise ScheduleError(f"{len(given)} {name} for {schedule.microbatches} microbatches.")
     worker = _Worker(schedule, rank, stages, inputs, targets, loss, like)
     for step in schedule.orders[rank]:
         for one in parts(step):
@@ -127,7 +133,10 @@ class _Worker:
 
         _, y = self.held.pop(where)
         weights = [w for w in self.stages[where[1]].parameters() if w.requires_grad]
-        gradients = torch.autograd.grad(y, weights, self.above.pop(where), allow_unused=True)
+        above = self.above.pop(where)
+        if not weights:  # a frozen stage, or one without any
+            return
+        gradients = torch.autograd.grad(y, weights, above, allow_unused=True)
         for weight, gradient in zip(weights, gradients, strict=True):
             if gradient is not None:
                 weight.grad = gradient if weight.grad is None else weight.grad + gradient

@@ -5,6 +5,7 @@ Every function gives a Schedule; p ranks, m microbatches, v chunks a rank.
 
 from __future__ import annotations
 
+from ..inputs import whole
 from .passes import Pair, Pass, Step
 from .schedule import Schedule
 from .tasks import ScheduleError
@@ -12,14 +13,14 @@ from .tasks import ScheduleError
 
 def gpipe(p: int, m: int) -> Schedule:
     """All forwards, then all backwards (GPipe, arXiv 1811.06965; also called AFAB)."""
-    _positive(p=p, m=m)
+    whole(ScheduleError, p=p, m=m)
     order = [Pass("F", i) for i in range(m)] + [Pass("B", i) for i in range(m)]
     return Schedule([order] * p, name="GPipe")
 
 
 def one_f_one_b(p: int, m: int) -> Schedule:
     """1F1B (PipeDream-Flush, arXiv 2006.09503): rank r fills with p - 1 - r F, then turns."""
-    _positive(p=p, m=m)
+    whole(ScheduleError, p=p, m=m)
     orders = [_turns(m, min(m, p - 1 - rank)) for rank in range(p)]
     return Schedule(orders, name="1F1B")
 
@@ -29,7 +30,7 @@ def interleaved(p: int, m: int, v: int) -> Schedule:
 
     m has to be a multiple of p, as in Megatron.
     """
-    _positive(p=p, m=m, v=v)
+    whole(ScheduleError, p=p, m=m, v=v)
     if v == 1:
         return one_f_one_b(p, m)
     if m % p:
@@ -63,7 +64,7 @@ def zb1p(p: int, m: int) -> Schedule:
     Rank r fills with p - 1 - r forwards and runs W r microbatches late, so that p microbatches
     are held everywhere.  With F = I = W the bubble is (p - 1) F, a third of 1F1B's.
     """
-    _positive(p=p, m=m)
+    whole(ScheduleError, p=p, m=m)
     orders = [_turns(m, min(m, p - 1 - rank), late=rank) for rank in range(p)]
     return Schedule(orders, name="ZB1P")
 
@@ -75,7 +76,7 @@ def zb2p(p: int, m: int) -> Schedule:
     With F = I = W and m >= 2p - 1 no rank idles between its first and its last pass; the ranks end
     one after the other, so the optimiser step must not wait for all of them.
     """
-    _positive(p=p, m=m)
+    whole(ScheduleError, p=p, m=m)
     orders = [_turns(m, min(m, 2 * (p - 1 - rank)), late=2 * rank) for rank in range(p)]
     return Schedule(orders, name="ZB2P")
 
@@ -85,7 +86,7 @@ def dualpipe(p: int, m: int) -> Schedule:
 
     p is even and m is even and at least 2 p.  Microbatches 0 to m/2 - 1 go down, the others go up.
     """
-    _positive(p=p, m=m)
+    whole(ScheduleError, p=p, m=m)
     if p % 2 or m % 2 or m < 2 * p:
         raise ScheduleError(
             f"DualPipe needs an even number of ranks and an even number of microbatches, at least "
@@ -182,12 +183,6 @@ def _turns(m: int, ahead: int, late: int | None = None) -> list[Step]:
     if late is not None:
         order += [Pass("W", k) for k in range(max(0, m - late), m)]
     return order
-
-
-def _positive(**numbers: int) -> None:
-    for name, value in numbers.items():
-        if value < 1:
-            raise ScheduleError(f"{name} is at least 1, not {value}.")
 
 
 GENERATORS = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..inputs import whole
 from .tasks import Run, ScheduleError, Task, run
 
 COMPUTE, NETWORK = "compute", "network"
@@ -106,8 +107,7 @@ def fsdp(
     hand, which would else hold it up.
     """
     _some(layers)
-    if prefetch < 0:
-        raise ScheduleError(f"prefetch counts layers, from 0; not {prefetch}.")
+    whole(ScheduleError, 0, prefetch=prefetch)
     last = len(layers) - 1
     forwards = [("F", i) for i in range(last + 1)]
     backwards = [("B", i) for i in reversed(range(last + 1))]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..inputs import whole
 from .tasks import ScheduleError
 
 KINDS = {
@@ -29,6 +30,11 @@ class Pass:
     microbatch: int
     chunk: int = 0
 
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ScheduleError(f"a pass is {', '.join(KINDS)}, not {self.kind!r}.")
+        whole(ScheduleError, 0, microbatch=self.microbatch, chunk=self.chunk)
+
     def __str__(self) -> str:
         return f"{self.kind}{self.microbatch}" + (f".{self.chunk}" if self.chunk else "")
 
@@ -42,6 +48,15 @@ class Pair:
     forward: Pass
     backward: Pass
 
+    def __post_init__(self) -> None:
+        if self.forward.kind != "F" or self.backward.kind not in "BI":
+            raise ScheduleError(f"{self}: a pair is a forward and a backward, such as F5+B2.")
+        if self.forward.microbatch == self.backward.microbatch:
+            raise ScheduleError(
+                f"{self}: the backward of a microbatch needs its forward, so they cannot run "
+                "interleaved."
+            )
+
     def __str__(self) -> str:
         return f"{self.forward}+{self.backward}"
 
@@ -53,12 +68,14 @@ Step = Pass | Pair
 
 def parse(written: str | Step) -> Step:
     """`"F3"`, `"B3.1"` or `"F5+B2.1"` as a step.  Raises ScheduleError."""
-    if not isinstance(written, str):
+    if isinstance(written, Pass | Pair):
         return written
+    if not isinstance(written, str):
+        raise ScheduleError(f"{written!r} is no pass: write F0, B3 or F5+B2.")
     steps = [_one(part, written) for part in written.split("+")]
     if len(steps) == 1:
         return steps[0]
-    if len(steps) != 2 or steps[0].kind != "F" or steps[1].kind not in "BI":
+    if len(steps) != 2:
         raise ScheduleError(f"{written!r}: a pair is a forward and a backward, such as F5+B2.")
     return Pair(steps[0], steps[1])
 

@@ -14,7 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
+from ..inputs import whole
 from .passes import KINDS, Pass, Step, parse, parts
 from .tasks import ScheduleError
 
@@ -28,8 +31,8 @@ class Schedule:
     ranks         p, the number of orders
     microbatches  m; in a twin, the first half goes down and the second half up
     chunks        stages a rank holds
-    Steps may be written as text: Schedule([["F0", "B0"]]).  Raises ScheduleError for a step that
-    cannot be read; whether the whole is a schedule says `faults`.
+    Steps may be written as text: Schedule([["F0", "B0"]]) or Schedule(["F0 B0"]).
+    Raises ScheduleError for a step that cannot be read; `faults` says whether the whole is one.
     """
 
     orders: tuple[tuple[Step, ...], ...]
@@ -39,7 +42,7 @@ class Schedule:
 
     def __init__(
         self,
-        orders: Iterable[Iterable[str | Step]],
+        orders: Iterable[str | Iterable[str | Step]],
         chunks: int = 1,
         placement: str = "loop",
         name: str = "",
@@ -48,10 +51,9 @@ class Schedule:
             raise ScheduleError(f"{placement!r} is no placement: {', '.join(PLACEMENTS)}.")
         if placement != "loop" and chunks != 2:
             raise ScheduleError(f"the placement {placement!r} has 2 chunks a rank, not {chunks}.")
-        if chunks < 1:
-            raise ScheduleError(f"a rank has at least 1 chunk, not {chunks}.")
+        whole(ScheduleError, chunks=chunks)
         put = object.__setattr__
-        put(self, "orders", tuple(tuple(parse(step) for step in order) for order in orders))
+        put(self, "orders", tuple(_order(order) for order in _each(orders, "orders")))
         put(self, "chunks", chunks)
         put(self, "placement", placement)
         put(self, "name", name)
@@ -62,7 +64,7 @@ class Schedule:
     def ranks(self) -> int:
         return len(self.orders)
 
-    @property
+    @cached_property
     def microbatches(self) -> int:
         """One more than the largest microbatch named."""
         return 1 + max(
@@ -107,6 +109,17 @@ class Schedule:
         return "\n".join([head, *lines])
 
 
+def _order(order: str | Iterable[str | Step]) -> tuple[Step, ...]:
+    steps = order.split() if isinstance(order, str) else _each(order, "the order of a rank")
+    return tuple(parse(step) for step in steps)
+
+
+def _each(what: Iterable[Any], name: str) -> Iterable[Any]:
+    if isinstance(what, str) or not isinstance(what, Iterable):
+        raise ScheduleError(f"{name}: a list is needed, not {what!r}.")
+    return what
+
+
 def faults(schedule: Schedule, microbatches: int | None = None) -> list[str]:
     """What keeps this from being a schedule, a sentence each; an empty list when it is one.
 
@@ -116,6 +129,10 @@ def faults(schedule: Schedule, microbatches: int | None = None) -> list[str]:
     m = schedule.microbatches if microbatches is None else microbatches
     if m < 1:
         return ["no microbatch is named: there is nothing to run."]
+    named = {p.microbatch for rank in range(schedule.ranks) for p in schedule.passes(rank)}
+    if len(named) < m:
+        first = next(microbatch for microbatch in range(m) if microbatch not in named)
+        return [f"no rank runs microbatch {first}; they are numbered from 0 to {m - 1}."]
     due: dict[int, dict[tuple[int, int], None]] = {rank: {} for rank in range(schedule.ranks)}
     for microbatch in range(m):
         for rank, chunk in schedule.way(microbatch):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
 
+from ..inputs import real
 from .passes import Pair, Pass, Step, parts
 from .schedule import Schedule, faults
 from .tasks import Run, ScheduleError, Task, Wait, run
@@ -31,8 +34,20 @@ class Times:
         """The time of a pass of one kind on one rank, in one chunk."""
         if kind == "B":
             return self.of("I", rank) + self.of("W", rank)
-        value = {"F": self.forward, "I": self.input, "W": self.weight}[kind]
-        return float(value[rank] if isinstance(value, Sequence) else value)
+        value: Any = {"F": self.forward, "I": self.input, "W": self.weight}[kind]
+        return float(value if isinstance(value, Real) else value[rank])
+
+    def check(self, ranks: int) -> None:
+        """Raise ScheduleError for times that are none, or are not there for each rank."""
+        for name in ("forward", "input", "weight"):
+            value = getattr(self, name)
+            if isinstance(value, Real | str | None):
+                value = [value]
+            elif len(value) != ranks:
+                raise ScheduleError(f"{name} has {len(value)} times for {ranks} ranks.")
+            for one in value:
+                real(ScheduleError, **{name: one})
+        real(ScheduleError, pair=self.pair, send=self.send)
 
 
 @dataclass(frozen=True)
@@ -66,12 +81,21 @@ class Pipelined:
     @property
     def bubble_over_ideal(self) -> float:
         """Convention of GPipe's and Megatron's papers: (p - 1) / m for 1F1B."""
-        return self.bubble / self.ideal
+        return self.bubble / self.ideal if self.ideal else 0.0
 
     @property
     def bubble_over_total(self) -> float:
-        """Convention of the zero-bubble paper: (p - 1) / (m + p - 1) for 1F1B."""
-        return self.bubble / self.makespan
+        """Share of the whole time: (p - 1) / (m + p - 1) for 1F1B."""
+        return self.bubble / self.makespan if self.makespan else 0.0
+
+    @property
+    def bubble_of_ranks(self) -> float:
+        """Convention of the zero-bubble paper (arXiv 2401.10241): share of the longest time from a
+        rank's own first pass to its last.  Less than `bubble_over_total` where the ranks end one
+        after the other, as in ZB2P: the next step begins in the same order.
+        """
+        spans = [self.idle(rank) + self.busy(rank) for rank in range(self.schedule.ranks)]
+        return 1 - self.ideal / max(spans) if max(spans) else 0.0
 
     def idle(self, rank: int) -> float:
         """Time a rank idles between its own first and last pass."""
@@ -104,8 +128,10 @@ def simulate(schedule: Schedule, times: Times | None = None) -> Pipelined:
         shown = "\n".join(f"  {sentence}" for sentence in wrong[:8])
         more = f"\n  and {len(wrong) - 8} more" if len(wrong) > 8 else ""
         raise ScheduleError(f"This is no schedule:\n{shown}{more}")
+    times = times or Times()
+    times.check(schedule.ranks)
     peaks = tuple(_peak(schedule, rank) for rank in range(schedule.ranks))
-    return Pipelined(schedule, run(tasks(schedule, times or Times())), peaks)
+    return Pipelined(schedule, run(tasks(schedule, times)), peaks)
 
 
 def tasks(schedule: Schedule, times: Times) -> list[Task]:

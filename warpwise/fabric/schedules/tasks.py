@@ -11,6 +11,8 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ..inputs import real
+
 Name = Hashable
 
 
@@ -127,10 +129,12 @@ def run(tasks: Iterable[Task]) -> Run:
     last: dict[Name, Name] = {}
     waits: dict[Name, tuple[Wait, ...]] = {}
     for task in tasks:
-        if task.duration < 0:
-            raise ScheduleError(f"{task.name!r} takes {task.duration}; time runs forward.")
+        real(ScheduleError, **{f"the duration of {task.name!r}": task.duration})
+        if isinstance(task.after, str):
+            raise ScheduleError(f"{task.name!r}: after is a tuple of names, not {task.after!r}.")
         waits[task.name] = tuple(w if isinstance(w, Wait) else Wait(w) for w in task.after)
         for wait in waits[task.name]:
+            real(ScheduleError, **{f"the lag of {task.name!r}": wait.lag})
             if wait.name not in known:
                 raise ScheduleError(f"{task.name!r} waits for {wait.name!r}, which is no task.")
         if task.resource in last:
