@@ -180,3 +180,17 @@ def nearest_row(out, x, cols, BLOCK: tl.constexpr):
 @triton.jit
 def sum_of(out, x, BLOCK: tl.constexpr):
     tl.store(out, tl.sum(tl.load(x + tl.arange(0, BLOCK)), axis=0))
+
+
+@triton.jit
+def whole_tiles(out, n, BLOCK: tl.constexpr):
+    start = tl.program_id(0) * BLOCK
+    i = start + tl.arange(0, BLOCK)
+    tl.store(out + i, i, mask=(i < n) & (start + BLOCK <= n))
+
+
+@triton.jit
+def below_all(out, x, limit, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + i)
+    tl.store(out + i, v, mask=(v < limit) & (limit > 1.0) & ~(v < 0.0))

@@ -163,6 +163,21 @@ def test_what_is_masked_off_is_undefined() -> None:
     assert list(done.undefined.values()) == [1]
 
 
+def test_a_mask_made_of_a_tile_and_a_scalar() -> None:
+    """The interpreter keeps such a condition as integers; they are no indices."""
+    out = np.full(6, -1, np.int32)
+    run(kernels.whole_tiles, 2, out, 6, BLOCK=4)
+
+    assert out.tolist() == [0, 1, 2, 3, -1, -1]
+
+
+def test_a_condition_on_a_float_scalar() -> None:
+    out = np.full(4, -1, np.float32)
+    run(kernels.below_all, 1, out, np.array([0.5, 3, -2, 1.5], np.float32), 2.0, BLOCK=4)
+
+    assert out.tolist() == [0.5, -1, -1, 1.5]
+
+
 def test_block_pointers() -> None:
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     out = np.zeros_like(x)

@@ -17,18 +17,21 @@ from .functions import collect, inputs_of, judge_values
 from .judge import judge
 from .record import MIME, Record
 from .requirements import Requirement
-from .spec import FunctionSpec, KernelSpec, Spec, ValueSpec
+from .spec import CompiledFact, FunctionSpec, KernelSpec, Spec, Traffic, TritonSpec, ValueSpec
 from .tolerance import Tolerance
 
 __all__ = [
     "MIME",
     "Case",
+    "CompiledFact",
     "FunctionSpec",
     "KernelSpec",
     "Record",
     "Requirement",
     "Spec",
     "Tolerance",
+    "Traffic",
+    "TritonSpec",
     "ValueSpec",
     "check",
     "collect",

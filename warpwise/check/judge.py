@@ -8,7 +8,7 @@ from .cases import Level
 from .functions import judge_function
 from .kernels import judge_kernel
 from .record import Record
-from .spec import KernelSpec, Spec
+from .spec import KernelSpec, Spec, TritonSpec
 
 
 def judge(
@@ -21,4 +21,8 @@ def judge(
     """
     if isinstance(spec, KernelSpec):
         return judge_kernel(spec, answer, seed, level, hint)
+    if isinstance(spec, TritonSpec):
+        from .tile_kernels import judge_tiles  # Triton is slow to load
+
+        return judge_tiles(spec, answer, seed, level, hint)
     return judge_function(spec, answer, seed, level, hint)

@@ -22,7 +22,7 @@ from .printed import Printed
 from .record import Record
 from .report import Listing, Report, Row, listing
 from .runner import Outcome
-from .spec import KernelSpec
+from .spec import KernelSpec, TritonSpec
 
 ROWS = 5
 #: One may do the work of this many, where the exercise wants the work shared.
@@ -89,7 +89,7 @@ def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: i
         report = Report(_praise(spec, cases), printed=said[0] if said else None)
         return _record(spec, "pass", report, seed, None, tuple(notes.values()), label)
 
-    slug, first = _telling(failures, spec)
+    slug, first = likeliest(failures, spec)
     not_called = next((text for (kind, _), text in notes.items() if kind == "not_called"), "")
     report = Report(
         what=first.what,
@@ -105,7 +105,7 @@ def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: i
     return _record(spec, "fail", report, seed, slug, others, label)
 
 
-def _telling(failures: list[Failure], spec: KernelSpec) -> tuple[str, Failure]:
+def likeliest(failures: list[Failure], spec: KernelSpec | TritonSpec) -> tuple[str, Failure]:
     """The likeliest diagnosis, and the smallest failing case that shows it."""
     # Too many mistakes fit a single element; a double write matters once the values are right.
     failures = [f for f in failures if not f.minor] or failures
@@ -169,7 +169,7 @@ def examine(
     if outcome.error is not None:
         slug = getattr(outcome.error, "diagnosis", "raised")
         return Failure(case, {slug: ""}, str(outcome.error))
-    changed = _changed_input(spec, case, outcome, names)
+    changed = changed_input(spec, case, outcome, names)
     if changed:
         return changed
     reference = spec.reference(case)
@@ -223,8 +223,8 @@ def _kernel(spec: KernelSpec, answer: Any, params: Sequence[str]) -> Any:
     return kernel
 
 
-def _changed_input(
-    spec: KernelSpec, case: Case, outcome: Outcome, names: Mapping[str, str]
+def changed_input(
+    spec: KernelSpec | TritonSpec, case: Case, outcome: Outcome, names: Mapping[str, str]
 ) -> Failure | None:
     for name, before in case.args.items():
         if not isinstance(before, np.ndarray) or name in (*spec.outputs, *spec.scratch):
@@ -235,7 +235,7 @@ def _changed_input(
         if not differs.any():
             continue
         rows: list[Row] = [("element", "before", "after", *(("changed by",) if seen else ()))]
-        for index in _first(differs):
+        for index in first_of(differs):
             who = (wording.thread_of(seen.writer[index], case),) if seen else ()
             rows.append((
                 wording.element(own, index), wording.number(before[index]),
@@ -246,7 +246,7 @@ def _changed_input(
             {"input_modified": f"{own} is an input, but the kernel stores to it."},
             f"{wording.count_of(differs, 'element')} of {own} changed",
             tuple(rows),
-            _left_out(differs),
+            more_than_shown(differs),
         )
     return None
 
@@ -258,7 +258,7 @@ def _wrong(spec: KernelSpec, e: Evidence) -> Failure:
     head += ["to be written by"] if spec.owner else []
     head += ["last written by"] if e.census else []
     rows: list[Row] = [tuple(head)]
-    for index in _first(e.wrong):
+    for index in first_of(e.wrong):
         got, want = wording.told_apart(e.got[index], e.want[index].astype(e.got.dtype))
         if e.unwritten[index] and e.due[index]:
             got = "not written"
@@ -277,7 +277,7 @@ def _wrong(spec: KernelSpec, e: Evidence) -> Failure:
         what += f" (must be {e.tolerance})"
     fits = diagnoses.fitting(e, suspects, spec.causes)
     return Failure(
-        e.case, fits, what, tuple(rows), _left_out(e.wrong), int(e.due.sum()),
+        e.case, fits, what, tuple(rows), more_than_shown(e.wrong), int(e.due.sum()),
         partly=bool((e.due & ~e.wrong).any()), valued=True,
     )  # fmt: skip
 
@@ -286,7 +286,7 @@ def _twice(e: Evidence) -> Failure:
     assert e.census is not None
     often = e.census.writes > 1
     rows: list[Row] = [("element", "times written", "last written by")]
-    for index in _first(often):
+    for index in first_of(often):
         rows.append((
             wording.element(e.name, index), str(e.census.writes[index]),
             wording.thread_of(e.census.writer[index], e.case),
@@ -305,7 +305,7 @@ def _twice(e: Evidence) -> Failure:
         f"{wording.count_of(often, 'element')} of {e.name} {'was' if often.sum() == 1 else 'were'} "
         "written more than once",
         tuple(rows),
-        _left_out(often),
+        more_than_shown(often),
         minor=True,
         hint="stored_by_one_thread" if alone else "",
     )
@@ -349,11 +349,11 @@ def _few_at_work(
     return Failure(case, {"few_threads_work": cause}, what)
 
 
-def _first(which: np.ndarray) -> list[tuple[int, ...]]:
+def first_of(which: np.ndarray) -> list[tuple[int, ...]]:
     return [tuple(int(i) for i in index) for index in np.argwhere(which)[:ROWS]]
 
 
-def _left_out(which: np.ndarray) -> str:
+def more_than_shown(which: np.ndarray) -> str:
     more = int(which.sum()) - ROWS
     return f"... and {more} more" if more > 0 else ""
 

@@ -140,4 +140,76 @@ class ValueSpec:
     causes: Mapping[str, str] = field(default_factory=dict)
 
 
-Spec = KernelSpec | FunctionSpec | ValueSpec
+@dataclass(frozen=True)
+class Traffic:
+    """At most `limit(case)` bytes, or programs, of a Triton kernel on the counted case.
+
+    counter: "loaded", "stored" or "atomic": bytes of the lanes that are not masked off; "programs".
+    limit: case -> the most that is allowed, from a formula.
+    pointer: count this parameter alone.  diagnosis: the slug of breaking it.
+    """
+
+    counter: str
+    limit: Callable[[Case], float]
+    diagnosis: str = "too_many_bytes"
+    pointer: str = ""
+
+
+@dataclass(frozen=True)
+class CompiledFact:
+    """What Triton's compiler has to make of the kernel, for one architecture.
+
+    wrong: warpwise.compiler.TritonCompiled -> what is missing, as a sentence, or None.
+    """
+
+    arch: str
+    wrong: Callable[[Any], str | None]
+    diagnosis: str = "not_compiled_so"
+
+
+@dataclass(frozen=True)
+class TritonSpec:
+    """An exercise whose answer is a `@triton.jit` kernel.
+
+    What has a name of KernelSpec's means the same.  In a case `args` has every parameter, those
+    marked tl.constexpr too; `grid` is in programs; `block` is the extent of a program's tile, x
+    first, which only the diagnoses read.  Arrays keep their strides: give views to judge strides.
+    Outputs are poisoned, gaps between rows as well.  Accesses outside an array, stores between the
+    rows of an output and two programs at one element are always mistakes.
+
+    traffic: bytes that the kernel may move, counted on the launch that `counted` gives; that launch
+        is judged by its values, too.
+    compiled: facts of the compiled code, with the arguments of that launch.
+    """
+
+    name: str
+    unit: str
+    points: float
+    outputs: tuple[str, ...]
+    cases: Callable[[np.random.Generator, Level], Iterable[Case]]
+    reference: Callable[[Case], Mapping[str, np.ndarray]]
+    inout: tuple[str, ...] = ()
+    scratch: tuple[str, ...] = ()
+    tolerance: Mapping[str, Tolerance] = field(default_factory=dict)
+    hints: Hints = field(default_factory=dict)
+    suspects: Mapping[str, Callable[[Case], Mapping[str, np.ndarray]]] = field(default_factory=dict)
+    causes: Mapping[str, str] = field(default_factory=dict)
+    traffic: tuple[Traffic, ...] = ()
+    compiled: tuple[CompiledFact, ...] = ()
+    counted: Callable[[], Case] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.traffic or self.compiled) and self.counted is None:
+            raise ValueError(f"{self.name} has requirements but no counted case")
+
+    @property
+    def poisoned(self) -> tuple[str, ...]:
+        """Outputs that hold poison before a launch."""
+        return tuple(name for name in self.outputs if name not in self.inout)
+
+    def tolerance_of(self, dtype: Any) -> Tolerance:
+        """How exact an output of `dtype` must be."""
+        return self.tolerance.get(np.dtype(dtype).name, for_dtype(dtype))
+
+
+Spec = KernelSpec | FunctionSpec | ValueSpec | TritonSpec

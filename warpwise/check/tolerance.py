@@ -32,6 +32,7 @@ BY_DTYPE = {
     "float64": Tolerance(1e-12, 1e-13),
     "float32": Tolerance(1e-5, 1e-6),
     "float16": Tolerance(5e-3, 5e-4),
+    "bfloat16": Tolerance(2e-2, 2e-3),
     "complex128": Tolerance(1e-12, 1e-13),
     "complex64": Tolerance(1e-5, 1e-6),
 }

@@ -9,8 +9,8 @@ Importing this package makes `kernel[grid](...)` run on the CPU where the course
 from .errors import TileError
 from .install import install
 from .report import Line, Run
-from .run import run
+from .run import as_jit, default_device, run
 
-__all__ = ["Line", "Run", "TileError", "run"]
+__all__ = ["Line", "Run", "TileError", "as_jit", "default_device", "run"]
 
 install()

@@ -174,9 +174,13 @@ class Builder(InterpreterBuilder):
         return self.cast_impl(src, dst_type)
 
     def binary_op(self, lhs: Handle, rhs: Handle, op: Any) -> Handle:
-        if not narrow.is_narrow(lhs.dtype):
-            return super().binary_op(lhs, rhs, op)
-        return self._wide(op, lhs, rhs)
+        if narrow.is_narrow(lhs.dtype):
+            found = self._wide(op, lhs, rhs)
+        else:
+            found = super().binary_op(lhs, rhs, op)
+        if found.data.dtype == bool:  # the interpreter calls a comparison what it compares
+            return TensorHandle(found.data, tl.int1)
+        return found
 
     def ternary_op(self, lhs: Handle, rhs: Handle, other: Handle, op: Any) -> Handle:
         if op is np.where or not narrow.is_narrow(other.dtype):

@@ -101,9 +101,11 @@ class Memory:
     being made, `program` is the running one."""
 
     def __init__(
-        self, kernel: str, regions: dict[str, Region], place: Callable[[], tuple[int, str]]
-    ) -> None:
+        self, kernel: str, parameters: tuple[str, ...], regions: dict[str, Region],
+        place: Callable[[], tuple[int, str]],
+    ) -> None:  # fmt: skip
         self.kernel = kernel
+        self.parameters = parameters
         self.place = place
         self.program = 0
         self.program_text = "program 0"
@@ -124,7 +126,7 @@ class Memory:
         how: "no mask", "mask" or "boundary_check"; undefined: `other` is none of the kernel's.
         """
         found = np.array(np.broadcast_to(other, addresses.shape), dtype=kind)
-        mask = np.broadcast_to(mask, addresses.shape)
+        mask = _lanes(mask, addresses)
         line, _ = self._begin()
         if undefined and not mask.all():
             self.undefined[line] = self.undefined.get(line, 0) + int((~mask).sum())
@@ -140,7 +142,7 @@ class Memory:
     def store(self, addresses: np.ndarray, values: np.ndarray, mask: np.ndarray, how: str) -> None:
         """Store the values where the mask is on."""
         values = np.broadcast_to(values, addresses.shape)
-        mask = np.broadcast_to(mask, addresses.shape)
+        mask = _lanes(mask, addresses)
         self._begin()
         for area, which, index in self._areas(addresses, mask, "store", how, values.itemsize):
             _as(area.flat, values.dtype)[index] = values[which]
@@ -160,7 +162,7 @@ class Memory:
         """Lane by lane `new = change(old, value)`; returns the old values, 0 where masked off."""
         self.synchronised = True
         old = np.zeros(addresses.shape, kind)
-        mask = np.broadcast_to(mask, addresses.shape)
+        mask = _lanes(mask, addresses)
         values = np.broadcast_to(values, addresses.shape)
         self._begin()
         for area, which, index in self._areas(addresses, mask, "atomic", "mask", kind.itemsize):
@@ -277,6 +279,11 @@ class Memory:
         )
         text = at_line(self.kernel, fact, self._line, self._text, step)
         self.findings[key] = Finding("race", text, self._line, area.name)
+
+
+def _lanes(mask: np.ndarray, addresses: np.ndarray) -> np.ndarray:
+    """The mask in the shape of the tile.  The interpreter keeps some conditions as integers."""
+    return np.broadcast_to(np.asarray(mask, bool), addresses.shape)
 
 
 def _holds(area: Region) -> str:

@@ -131,7 +131,7 @@ def _on_cpu(jit: Any, shape: tuple[int, int, int], bound: Mapping[str, Any]) -> 
     constants = {one.name for one in jit.params if one.is_constexpr}
     for position, (name, value) in enumerate(bound.items()):
         handles[name] = value if name in constants else _handle(position, name, value, regions)
-    memory = Memory(jit.__name__, regions, _place)
+    memory = Memory(jit.__name__, tuple(bound), regions, _place)
     builder = Builder(memory)
     builder.set_grid_dim(*shape)
     function = rewritten(jit.fn)
