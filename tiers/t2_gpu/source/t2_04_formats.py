@@ -12,7 +12,7 @@ At the end of this lesson you can
 - name the rule behind a 448 where somebody else gets NaN,
 - pack two numbers into one byte.
 
-You need the lesson `t1_01_threads` and about 40 minutes. You do not need a GPU.
+You need the lessons `t1_04_coalescing` and `t1_05_shared_memory` and about 40 minutes. You do not need a GPU.
 
 As before: where a cell starts with `guess = "?"`, put your answer there before you run it.
 """
@@ -67,6 +67,7 @@ compare(versions, device="H100")
 # %% [markdown]
 r"""
 **125,000**, half as many, and with one byte a quarter. This is the first reason for short numbers: each bit that you leave out is a bit that nobody has to move.
+Nsight Compute counts these sectors as `l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum` and `..._st.sum`.
 
 The second reason are the *tensor cores*, units that multiply small matrices. On a B200 they reach, dense, in units of TFLOP/s [1]:
 
@@ -89,12 +90,16 @@ The *bias*, 7 in E4M3, lets the exponent field, which is never negative, stand f
 
 The code below is 0 0111 100. The exponent field is 7, so the power is 2^0. The mantissa says .100 in binary, a half. The value is 1.5.
 Click the bits and watch. Before you do: what is 0 1000 010?
+
+In a program, a shift to the right drops the bits behind a field, and `&` with a row of ones keeps only the field.
 """
 
 # %%
 guess = "?"  # the value of 0 1000 010
 
-print("guess:", guess, "   value:", decode(0b0_1000_010, "e4m3"))
+code = 0b0_1000_010
+print("sign", code >> 7, "  exponent field", code >> 3 & 0b1111, "  mantissa field", code & 0b111)
+print("guess:", guess, "   value:", decode(code, "e4m3"))
 show_format("e4m3", 1.5)
 
 # %% [markdown]
@@ -318,6 +323,9 @@ print("guess:", guess)
 r"""
 **2**: it is 1.536 steps. The last value is a tie, 2.5 steps, and gets the code 2, the even one.
 
+One more fact makes such code short: *the codes of positive numbers are in the order of the numbers*.
+So without its sign a float32 can be compared as an integer. Infinity is 0x7F800000, and every code above it is a NaN; `np.float32(448).view(np.uint32)` tells you where 448 is.
+
 The trick with the carry holds for finite numbers and infinity. A NaN must be kept out: its mantissa is not zero, and the carry could turn it into something else.
 For negative numbers nothing changes, since the sign is a separate bit. NVIDIA's conversion to TF32 can also round ties away from zero, `cvt.rna` [5].
 
@@ -422,6 +430,8 @@ print("all 256 right:", np.array_equal(halves, all_values("e5m2"), equal_nan=Tru
 # %% [markdown]
 r"""
 For E4M3 it takes a little more: its exponent has another width and another bias. This is the second exercise of the lab.
+In the other direction, from float32 to E4M3, the exponent field has to come down by the difference of the two biases, 127 - 7 = 120.
+In the code, where three bits of mantissa stand behind the exponent, that is 120 * 8. Round first, so that the carry arrives, then subtract.
 
 One last look, at how far each format gets. An ulp at the size of a typical weight, 0.02, and at the size of a sum of a thousand such weights, 20:
 """

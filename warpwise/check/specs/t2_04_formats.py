@@ -6,6 +6,7 @@ size   the bits of a float32 without its sign
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -520,6 +521,7 @@ def _far_apart(case: Case) -> Array:
 # -- encode_e4m3 -------------------------------------------------------------------------------
 
 
+@functools.cache
 def hard_e4m3() -> Array:
     """Every number of E4M3, every midpoint, what lies just beside them, and what has no number."""
     line = np.asarray(decode(np.arange(E4M3.max_code + 1), E4M3))
@@ -531,13 +533,10 @@ def hard_e4m3() -> Array:
     return np.concatenate([some, -some]).view(np.uint32)
 
 
-HARD_E4M3 = hard_e4m3()
-
-
 def e4m3_case(rng: np.random.Generator, n: int, block: int) -> Case:
     """Four values between 0.25 and 16, then hard ones in a random order."""
     ordinary = (rng.uniform(0.25, 16, 4) * rng.choice([-1, 1], 4)).astype(np.float32)
-    hard = rng.permutation(HARD_E4M3)
+    hard = rng.permutation(hard_e4m3())
     bits = np.concatenate([ordinary.view(np.uint32), *[hard] * ceil_div(n, hard.size)])[:n]
     x = bits.view(np.float32)
     args = {"out": np.zeros(n, np.uint8), "x": x, "bits": bits.copy(), "n": n}
@@ -549,7 +548,7 @@ def e4m3_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
     for block in (32, 64):
         for n in sizes(block, level, rng):
             yield e4m3_case(rng, n, block)
-    yield e4m3_case(rng, HARD_E4M3.size + 4, 128)
+    yield e4m3_case(rng, hard_e4m3().size + 4, 128)
 
 
 def e4m3_of(x: Array, rounding: Any = "nearest", saturate: bool = True) -> Array:
