@@ -17,6 +17,8 @@ CASES = [
      "cuda.atomic.or_(out, i % 2, x[i])"),
     ("out[t] = i", "Both are the same thread of their blocks: is the block's number in the index?"),
     ("s[0] = i", "The last one wins, and nobody knows which. Give each its own element"),
+    ("if t < 2: s[t] = 0\nif t % 32 == 0: s[t // 32] = i", "If one prepares the element for the "
+     "other, put cuda.syncthreads() between lines 9 and 10; else give each its own element."),
     ("out[0] = 5", "Both write the same value, so the result is the same"),
     ("s[t] = i\nout[i] = s[63 - t]", "Put cuda.syncthreads() on the way between lines 9 and 10."),
     ("s[t] = i\nout[i] = s[t ^ 1]", "Put cuda.syncwarp() on the way between lines 9 and 10."),

@@ -256,3 +256,32 @@ def last_warp_chooses(best, where, x, n):
         if lane == 3:
             best[cuda.blockIdx.x] = v
             where[cuda.blockIdx.x] = at
+
+
+@variant("max_where")
+@cuda.jit
+def while_and_pairs(best, where, x, n):
+    values = cuda.shared.array(32, np.float32)
+    places = cuda.shared.array(32, np.int64)
+    t = cuda.threadIdx.x
+    v, at = np.float32(-np.inf), n
+    i = cuda.grid(1)
+    while i < n:
+        here = x[i]
+        v, at = (here, i) if here > v else (v, at)
+        i += cuda.gridsize(1)
+    for step in (1, 2, 4, 8, 16):
+        other = cuda.shfl_xor_sync(0xFFFFFFFF, v, step)
+        place = cuda.shfl_xor_sync(0xFFFFFFFF, at, step)
+        if v < other or (v == other and at > place):
+            v, at = other, place
+    if t % 32 == 0:
+        values[t // 32] = v
+        places[t // 32] = at
+    cuda.syncthreads()
+    if t == 0:
+        for warp in range(1, cuda.blockDim.x // 32):
+            if values[warp] > v or (values[warp] == v and places[warp] < at):
+                v, at = values[warp], places[warp]
+        best[cuda.blockIdx.x] = v
+        where[cuda.blockIdx.x] = at

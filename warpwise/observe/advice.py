@@ -120,11 +120,16 @@ def advice(
                 f"cuda.threadfence() between it and line {where.line}."
             )
         return text
+    barrier = "cuda.syncwarp()" if warp else "cuda.syncthreads()"
+    if kind == shadow.WAW and here.line != where.line:
+        return (
+            "The last one wins, and nobody knows which. If one prepares the element for the other, "
+            f"put {barrier} between lines {_span(here, where)}; else give each its own element."
+        )
     if kind == shadow.WAW:
         return (
             "The last one wins, and nobody knows which. Give each its own element, or use atomics."
         )
-    barrier = "cuda.syncwarp()" if warp else "cuda.syncthreads()"
     if here.line == where.line and kind == shadow.RAW:
         return (
             "It was written in an earlier turn of the loop, or by the same line of another thread. "

@@ -363,7 +363,7 @@ The values are few and repeat, and in some launches all are negative.
 **Required.** `best[b]` is the largest element that block `b` visits, `where[b]` its index in `x`.
 If it occurs several times, take the smallest index. A block without an element stores minus infinity and `n`.
 
-One pass: each sector of `x` loaded once, one barrier a block, no bank conflict, at most 1.5 times our issue slots.
+One pass: each sector of `x` loaded once, one barrier a block, no bank conflict, at most 1.6 times our issue slots.
 
 **Example.** `[3, 7, 7, 1]` gives 7 and 1.
 """

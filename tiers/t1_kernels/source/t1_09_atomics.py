@@ -335,13 +335,13 @@ ladder = compare(
     },
     device="A100",
 )
-columns = ("version", "atomics", "shared atomics", "registers", "changed")
-rows = [[row[column] for column in columns] for row in ladder.table()]
-table(columns, rows, "transactions, counted; registers, compiled for an A100")
+columns = ("version", "atomics", "shared atomics", "issue slots", "registers")
+rows = [[row["version"], *(f"{row[name]:,}" for name in columns[1:])] for row in ladder.table()]
+table(columns, rows, "transactions and slots: counted; registers: compiled for an A100")
 
 # %% [markdown]
 r"""
-Global memory only: from 4000 to 256 and to 64. The queue has moved into shared memory, and there it is as long as before:
+Global memory only: from 4,000 to 256 and to 64. The queue has moved into shared memory, and there it is as long as before:
 shared memory serves one lane at a time for each of its 32 *banks*, and a word lies in one bank. 29 lanes want the same word.
 It is a much shorter way, and 16 blocks have 16 queues instead of one. But the queue of each warp is still there.
 
