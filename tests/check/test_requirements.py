@@ -143,7 +143,7 @@ def test_an_element_that_is_loaded_twice_is_the_cause() -> None:
 
 
 def test_nearly_right_in_one_case_is_chance() -> None:
-    """The smaller matrix is off by 0.04 %, the larger one by 1: no matter of rounding."""
+    """The smaller matrix is off by 0.04 %, the larger ones by 1: no matter of rounding."""
     assert judge(TRANSPOSE, nearly_once).diagnosis == "wrong_values"
 
 

@@ -240,8 +240,7 @@ def common(failures: Sequence[Mapping[str, str]]) -> str:
     telling = [slug for slug in shared if slug != "wrong_values"]
     shown = [slug for slug in telling if any(other[slug] for other in failures)]
     # With two mistakes at once none fits everywhere: the smallest launch shows the first to mend.
-    # Nearly right in one launch, and not in others, is chance.
-    alone = [slug for slug in first if first[slug] and not (rest and slug == "reduced_precision")]
+    alone = [slug for slug in first if first[slug]]
     return (shown or telling or alone or list(first))[0]
 
 

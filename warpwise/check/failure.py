@@ -16,7 +16,7 @@ class Failure:
     elements: of the output; minor: the values are right, only a requirement is not met.
     partly: some elements are right; valued: the values are wrong; hint: whose hints to show, where
     it is not the diagnosis; urgent: told before wrong values, which it explains.
-    mild: another case may show the same in a graver form.
+    mild: another case may show the same in a graver form; output: whose values are wrong.
     """
 
     case: Case
@@ -31,3 +31,4 @@ class Failure:
     hint: str = ""
     urgent: bool = False
     mild: bool = False
+    output: str = ""

@@ -28,6 +28,8 @@ ROWS = 5
 #: One may do the work of this many, where the exercise wants the work shared.
 IDLE = 4
 
+NEARLY = "reduced_precision"
+
 
 def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: int = 1) -> Record:
     """Check a kernel against its spec.  Raises only on a fault of ours."""
@@ -109,10 +111,11 @@ def likeliest(failures: list[Failure], spec: KernelSpec | TritonSpec) -> tuple[s
     """The likeliest diagnosis, and the smallest failing case that shows it."""
     # Too many mistakes fit a single element; a double write matters once the values are right.
     failures = [f for f in failures if not f.minor] or failures
+    failures = [_but_chance(f, failures) for f in failures]
     telling = [f for f in failures if f.elements > 1] or failures
     slug = diagnoses.common([failure.fits for failure in telling])
     if slug == "wrong_values":  # two mistakes at once: the first case may still show one of them
-        slug = diagnoses.common([failures[0].fits, *({} for _ in failures[1:])])
+        slug = diagnoses.common([failures[0].fits])
     found = [failure for failure in failures if failure.fits.get(slug)]
     found = found or [failure for failure in failures if slug in failure.fits]
     if slug in spec.suspects:  # such a cause tells right elements from wrong ones
@@ -120,6 +123,15 @@ def likeliest(failures: list[Failure], spec: KernelSpec | TritonSpec) -> tuple[s
     # A race within a warp asks for syncwarp; one between warps, in a larger case, for more.
     found = [failure for failure in found if not failure.mild] or found
     return slug, found[0]
+
+
+def _but_chance(failure: Failure, failures: list[Failure]) -> Failure:
+    """The failure, not as nearly right where the same output is far off in most launches."""
+    same = [other for other in failures if other.valued and other.output == failure.output]
+    near = sum(NEARLY in other.fits for other in same)
+    if NEARLY not in failure.fits or 2 * near >= len(same):
+        return failure
+    return replace(failure, fits={k: said for k, said in failure.fits.items() if k != NEARLY})
 
 
 def _explained(failure: Failure, error: Exception | None, source: Any, slip: str | None) -> Failure:
@@ -278,7 +290,7 @@ def _wrong(spec: KernelSpec, e: Evidence) -> Failure:
     fits = diagnoses.fitting(e, suspects, spec.causes)
     return Failure(
         e.case, fits, what, tuple(rows), more_than_shown(e.wrong), int(e.due.sum()),
-        partly=bool((e.due & ~e.wrong).any()), valued=True,
+        partly=bool((e.due & ~e.wrong).any()), valued=True, output=e.output,
     )  # fmt: skip
 
 
