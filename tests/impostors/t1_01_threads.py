@@ -578,3 +578,12 @@ def a_hundred_rounds(out, a, factor):
         i = cuda.grid(1) + k * cuda.gridsize(1)
         if i < out.size:
             out[i] = a[i] * factor
+
+
+@impostor("interleave", diagnosis="never_written")
+@cuda.jit
+def thirty_rounds(out, a, b):
+    for k in range(30):
+        i = cuda.grid(1) + k * cuda.gridsize(1)
+        if i < out.size:
+            out[i] = a[i // 2] if i % 2 == 0 else b[i // 2]

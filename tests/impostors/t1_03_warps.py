@@ -1180,3 +1180,37 @@ def first_two_warps_settle_all(out, a, rate, steps, n):
                 else:
                     v += rate * (1 - v)
             out[p] = v
+
+
+# -- right for common values only --------------------------------------------------------------
+
+
+@impostor("pack_positive", diagnosis="all_zero")
+@cuda.jit
+def half_is_the_limit(out, count, a, n):
+    i = cuda.grid(1)
+    lane = i % 32
+    v = np.float32(0)
+    if i < n:
+        v = a[i]
+    keeps = cuda.ballot_sync(ALL, v > 0.5)
+    if v > 0.5:
+        out[i - lane + cuda.popc(keeps & ((1 << lane) - 1))] = v
+    if lane == 0 and i < n:
+        count[i // 32] = cuda.popc(keeps)
+
+
+@impostor("warp_argmax", diagnosis="wrong_values")
+@cuda.jit
+def nearly_the_largest(best, place, a, n):
+    i = cuda.grid(1)
+    v = np.float32(-np.inf)
+    if i < n:
+        v = a[i]
+    top = v
+    for step in (16, 8, 4, 2, 1):
+        top = max(top, cuda.shfl_xor_sync(ALL, top, step))
+    holders = cuda.ballot_sync(ALL, v > top - 0.001)
+    if i % 32 == 0 and i < n:
+        best[i // 32] = top
+        place[i // 32] = i + cuda.ffs(holders) - 1

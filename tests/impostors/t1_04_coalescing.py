@@ -648,3 +648,40 @@ def first_warp_sums_all(out, a, v, height, width):
             total = warp_sum(total)
             if lane == 0:
                 out[y] = total
+
+
+# -- right up to a size ------------------------------------------------------------------------
+
+
+@impostor("scale_rows", diagnosis="never_written")
+@cuda.jit
+def sixteen_rounds(out, a, gain, height, width):
+    x0, y0 = cuda.grid(2)
+    step_x, step_y = cuda.gridsize(2)
+    for down in range(16):
+        for right in range(16):
+            y, x = y0 + down * step_y, x0 + right * step_x
+            if y < height and x < width:
+                out[y, x] = gain[y] * a[y, x]
+
+
+@impostor("split_fields", diagnosis="never_written")
+@cuda.jit
+def thirty_rounds(arrays, records, n):
+    for r in range(30):
+        k = cuda.grid(1) + r * cuda.gridsize(1)
+        if k < 3 * n:
+            arrays[k % 3, k // 3] = records[k]
+
+
+@impostor("dot_rows", diagnosis="wrong_values")
+@cuda.jit
+def five_hundred_columns(out, a, v, height, width):
+    lane = cuda.threadIdx.x % 32
+    for y in range(cuda.grid(1) // 32, height, cuda.gridsize(1) // 32):
+        total = np.float32(0)
+        for x in range(lane, min(width, 512), 32):
+            total += a[y, x] * v[x]
+        total = warp_sum(total)
+        if lane == 0:
+            out[y] = total

@@ -753,3 +753,19 @@ one_block_for_32 = impostor("padded_transpose", diagnosis="few_threads_work")(
 one_block_for_16 = impostor("small_tile_transpose", diagnosis="few_threads_work")(
     first_block(16, 16, 16)
 )
+
+
+@impostor("own_counts", diagnosis="wrong_values")
+@cuda.jit
+def thirty_values_each(out, x):
+    counts = cuda.shared.array((16, 64), int32)
+    t = cuda.threadIdx.x
+    for k in range(16):
+        counts[k, t] = 0
+    first = cuda.grid(1)
+    for r in range(30):
+        i = first + r * cuda.gridsize(1)
+        if i < x.size:
+            counts[x[i], t] += 1
+    for k in range(16):
+        out[k, first] = counts[k, t]

@@ -174,14 +174,16 @@ def constant_output(e: Evidence) -> str | None:
 
 
 def reduced_precision(e: Evidence) -> str | None:
-    """Right to the digits of the next smaller float format."""
+    """Right to the digits of the next smaller float format, infinite beyond its range."""
     kind = e.got.dtype.name
     if kind not in REDUCED or (e.due & e.unwritten).any():
         return None
     smaller, share = REDUCED[kind]
     met = [a for a in (e.want, *e.inputs.values()) if a.dtype.kind == "f"]
     largest = max(float(np.abs(a[np.isfinite(a)]).max(initial=0.0)) for a in met)
-    if not close(e.got, e.want, Tolerance(0.0, share * largest))[e.due].all():
+    near = close(e.got, e.want, Tolerance(0.0, share * largest))
+    beyond = np.abs(e.want) > float(np.finfo(smaller).max)
+    if not (near | (beyond & np.isinf(e.got)))[e.due].all():
         return None
     return (
         f"The values are nearly right, as if they had passed through {smaller} on the way; "

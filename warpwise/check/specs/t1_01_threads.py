@@ -543,9 +543,10 @@ stride_scale = KernelSpec(
 
 
 def _interleave_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
-    # (n, grid, block): lengths of out even and odd, launches smaller and larger than it.
+    # (n, grid, block): lengths of out even and odd, launches smaller and larger than it, one
+    # thread alone.
     launches = [(5, 2, 4), (9, 2, 4), (1, 1, 4), (2, 1, 4), (32, 1, 32), (33, 2, 32), (65, 1, 7)]
-    launches += [(128, 3, 5), (67, 40, 3), (0, 1, 32)]
+    launches += [(128, 3, 5), (67, 40, 3), (301, 1, 1), (0, 1, 32)]
     if level == "grader":
         for _ in range(5):
             n, grid = int(rng.integers(50, 900)), int(rng.integers(1, 9))

@@ -561,9 +561,10 @@ CROSS_BLUR = KernelSpec(
 
 
 def box_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
-    """Images under grids that cover them, and under grids too small on one axis or both."""
+    """Images under grids that cover them, and under grids (far) too small on one axis or both."""
     few: list[tuple[int, int, tuple[int, int]]] = [
         (3, 9, (1, 1)), (9, 7, (1, 1)), (13, 29, (2, 1)), (31, 10, (1, 3)), (17, 33, (2, 2)),
+        (1, 333, (1, 1)), (333, 1, (1, 1)),
     ]  # fmt: skip
     if level == "grader":
         for _ in range(4):

@@ -466,6 +466,8 @@ def pack_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
     a[32:64] *= -1
     yield pack_case(a, 3, 32, "a warp of positive elements, one of negative ones, one of positive")
     yield pack_case(values(rng, 40), 2, 64, "n = 40, and a block to spare")
+    tiny = np.float32(1e-20) * values(rng, 40)
+    yield pack_case(tiny, 2, 32, "n = 40, elements close to zero")
 
 
 def pack_counted() -> Case:
@@ -845,6 +847,8 @@ def argmax_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
     yield argmax_case(values(rng, 40), 3, 32, "n = 40, and a block to spare")
     far = np.float32(1e30) * (values(rng, 37) - 20)
     yield argmax_case(far, 2, 32, "n = 37, no element above -1e30")
+    near = np.float32(5) + rng.permutation(37).astype(np.float32) / np.float32(1 << 20)
+    yield argmax_case(near, 2, 32, "n = 37, elements that differ in their last bits")
 
 
 def argmax_counted() -> Case:

@@ -145,6 +145,7 @@ PICTURES = [
     (3, 7, (1, 1), (8, 4)), (4, 8, (1, 1), (8, 4)), (5, 9, (1, 1), (8, 4)), (5, 9, (2, 2), (8, 4)),
     (1, 1, (1, 1), (8, 4)), (9, 1, (1, 2), (8, 4)), (1, 9, (2, 1), (8, 4)),
     (13, 29, (3, 1), (8, 2)), (21, 67, (2, 3), (32, 2)),
+    (3, 333, (1, 1), (8, 4)), (333, 3, (1, 1), (8, 4)),
 ]  # fmt: skip
 
 
@@ -317,7 +318,7 @@ def split_case(rng: np.random.Generator, n: int, grid: int, block: int) -> Case:
 def split_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
     """Few records and many, grids with threads to spare and grids that are far too small."""
     for n, grid, block in [(2, 1, 32), (7, 1, 32), (11, 3, 32), (32, 1, 32), (33, 2, 32),
-                           (67, 2, 32), (101, 3, 64), (1, 1, 32)]:  # fmt: skip
+                           (67, 2, 32), (101, 3, 64), (1, 1, 32), (1100, 1, 32)]:  # fmt: skip
         yield split_case(rng, n, grid, block)
     if level == "grader":
         for n in rng.integers(2, 900, size=4):
@@ -423,7 +424,8 @@ def dot_case(rng: np.random.Generator, height: int, width: int, grid: int, block
 def dot_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
     """Rows shorter and longer than a warp; more rows than warps and fewer; nothing at all."""
     for shape in [(2, 3, 1, 32), (3, 32, 1, 32), (5, 33, 2, 32), (2, 100, 1, 64), (40, 7, 2, 64),
-                  (1, 1, 1, 32), (67, 41, 3, 32), (9, 257, 2, 128)]:  # fmt: skip
+                  (1, 1, 1, 32), (67, 41, 3, 32), (9, 257, 2, 128), (2, 3300, 1, 32),
+                  (111, 3, 1, 32)]:  # fmt: skip
         yield dot_case(rng, *shape)
     if level == "grader":
         for block in (32, 64, 128, 256):

@@ -447,7 +447,7 @@ KINDS, COUNTING = 16, 64
 
 def counts_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
     """Values 0 to 15 in blocks of 64 threads, with more and with fewer values than threads."""
-    shapes = [(5, 1), (64, 1), (63, 1), (1, 1), (129, 1), (300, 2), (1009, 3)]
+    shapes = [(5, 1), (64, 1), (63, 1), (1, 1), (129, 1), (300, 2), (1009, 3), (6500, 1)]
     if level == "grader":
         shapes += [(int(rng.integers(2, 900)), int(rng.integers(1, 5))) for _ in range(4)]
     for n, blocks in [*shapes, (0, 1)]:
