@@ -10,7 +10,8 @@ from .errors import TileError
 from .install import install
 from .report import Line, Run
 from .run import as_jit, default_device, run
+from .traps import Trap, traps
 
-__all__ = ["Line", "Run", "TileError", "as_jit", "default_device", "run"]
+__all__ = ["Line", "Run", "TileError", "Trap", "as_jit", "default_device", "run", "traps"]
 
 install()

@@ -226,6 +226,14 @@ def _interpreting(interpreter: Any, builder: Any) -> Any:
                     )
             return reduce(input, axis, combine_fn, *rest, **k)
 
+        def total(self: Any, input: Any) -> Any:
+            """Integers wrap; NumPy would widen them."""
+            data = input.handle.data
+            kind = data.dtype if data.dtype.kind in "iu" else None
+            found = np.sum(data, axis=self.axis, keepdims=self.keep_dims, dtype=kind)
+            return self.to_tensor(found, input.dtype)
+
+        scope.set_attr(interpreter.ReduceOps, "sum", total)
         scope.set_attr(tl, "reduce", checked)
         scope.set_attr(tl.core, "reduce", checked)
         yield
