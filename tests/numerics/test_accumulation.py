@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from warpwise.numerics import round_to
+from warpwise.numerics import FORMATS, accumulation, round_to
 from warpwise.numerics.accumulation import (
     FP22,
     blocked_sum,
@@ -75,6 +75,28 @@ def test_blocks_bound_the_error():
     ones = np.ones(1000)
     assert blocked_sum(ones, 128, "bf16") == 1000 and blocked_sum(ones, 1000, "bf16") == 256
     assert blocked_sum(np.zeros(0), 4, "bf16") == running_sum(np.zeros(0), "bf16") == 0
+
+
+@pytest.mark.parametrize("name", ["fp32", "fp16", "bf16", "e4m3", "e5m2"])
+def test_a_sum_through_a_dtype_is_the_one_through_rounding(name, monkeypatch):
+    """Signs, sizes and overflow mixed; Kahan's sum too."""
+    rng = np.random.default_rng(9)
+    spread = rng.standard_normal((40, 300)) * np.exp(2 * rng.standard_normal((40, 300)))
+    values = round_to(spread, name, saturate=True)
+    values[0] = FORMATS[name].max
+    values[1] = -0.0
+    quick = running_sums(values, name), kahan_sum(values, name)
+    monkeypatch.setattr(accumulation, "IN_DTYPES", frozenset())
+    np.testing.assert_array_equal(quick[0], running_sums(values, name))
+    np.testing.assert_array_equal(quick[1], kahan_sum(values, name))
+
+
+def test_values_that_are_no_numbers_of_the_format_are_added_as_they_are():
+    """Each sum is rounded once: 1 + 0.6 of a step of fp16 goes up, whatever 0.6 would round to."""
+    step = 2.0**-10
+    assert running_sums([1.0, 0.6 * step], "fp16").tolist() == [1.0, 1 + step]
+    with pytest.raises(ValueError, match="a single number has none"):
+        running_sum(1.0, "fp16")
 
 
 def aligned(products: list[Fraction], register: Fraction) -> Fraction:

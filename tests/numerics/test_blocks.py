@@ -65,6 +65,8 @@ def test_two_codes_share_a_byte_the_first_in_the_low_half():
         np.testing.assert_array_equal(unpack(pack(codes, bits), bits), codes)
     with pytest.raises(FormatError, match="3 codes of 4 bits do not fill whole bytes"):
         pack([1, 2, 3], 4)
+    with pytest.raises(FormatError, match="codes are integers along an axis; these are float64"):
+        pack([1.5, 2], 4)
     with pytest.raises(FormatError, match="a code of 4 bits is 0 to 15"):
         pack([16, 0], 4)
     with pytest.raises(FormatError, match="1 bytes do not hold whole codes of 6 bits"):

@@ -19,11 +19,15 @@ import numpy as np
 
 from .codes import Floats
 from .formats import Format, format_of
+from .libraries import ml_dtype
 from .rounding import Rounding, round_to
 
 GROUP = 32  # products that Hopper aligns together
 FRACTION_BITS = 13  # of an aligned product and of its register
 PROMOTE_EVERY = 128  # products between two additions in fp32, in DeepSeek-V3
+
+#: Formats that a sum is quick in, through a dtype.
+IN_DTYPES = frozenset({"fp32", "fp16", "bf16", "e4m3", "e5m2"})
 
 FP22 = Format("fp22", 8, FRACTION_BITS, 127)
 
@@ -40,7 +44,11 @@ def running_sums(
     256.0
     """
     fmt = format_of(fmt)
-    wide = np.asarray(values, dtype=np.float64)
+    wide = _along(values)
+    narrow = _narrow(wide, fmt) if rounding == "nearest" else None
+    if narrow is not None:
+        with np.errstate(all="ignore"):
+            return np.add.accumulate(narrow, axis=-1).astype(np.float64) + 0.0
     sums = np.empty_like(wide)
     total = np.zeros(wide.shape[:-1])
     for i in range(wide.shape[-1]):
@@ -54,7 +62,7 @@ def running_sum(
     rng: np.random.Generator | None = None,
 ) -> Floats:  # fmt: skip
     """The last of `running_sums`; 0 for no values."""
-    wide = np.asarray(values, dtype=np.float64)
+    wide = _along(values)
     if not wide.shape[-1]:
         return np.zeros(wide.shape[:-1])[()]
     return running_sums(wide, fmt, rounding, rng)[..., -1]
@@ -66,21 +74,28 @@ def kahan_sum(values: Floats, fmt: Format | str) -> Floats:
     Every operation is rounded to `fmt`: y = x - lost, t = total + y, lost = (t - total) - y.
     """
     fmt = format_of(fmt)
-    wide = np.asarray(values, dtype=np.float64)
-    total = lost = np.zeros(wide.shape[:-1])
-    for i in range(wide.shape[-1]):
-        y = round_to(wide[..., i] - lost, fmt)
-        t = round_to(total + y, fmt)
-        lost = round_to(round_to(t - total, fmt) - y, fmt)
-        total = t
-    return total[()] if isinstance(total, np.ndarray) else total
+    wide = _along(values)
+    narrow = _narrow(wide, fmt)
+    terms = wide if narrow is None else narrow
+
+    def rounded(x: Floats) -> Floats:
+        return x if narrow is not None else round_to(x, fmt)
+
+    total = lost = np.zeros(wide.shape[:-1], terms.dtype)
+    with np.errstate(all="ignore"):
+        for i in range(wide.shape[-1]):
+            y = rounded(terms[..., i] - lost)
+            t = rounded(total + y)
+            lost = rounded(rounded(t - total) - y)
+            total = t
+        return total.astype(np.float64)[()]
 
 
 def blocked_sum(
     values: Floats, block: int, fmt: Format | str, outer: Format | str = "fp32"
 ) -> Floats:
     """Sums of `block` values in `fmt`, added to a total in `outer`: split accumulation."""
-    wide = np.asarray(values, dtype=np.float64)
+    wide = _along(values)
     parts = [running_sum(wide[..., start : start + block], fmt)
              for start in range(0, wide.shape[-1], block)]  # fmt: skip
     if not parts:
@@ -103,6 +118,27 @@ def hopper_dot(a: Floats, b: Floats, promote_every: int | None = None) -> Floats
         if promote_every and (start + GROUP) % promote_every == 0:
             total, register = round_to(total + register, "fp32"), np.zeros_like(register)
     return round_to(total + register, "fp32")
+
+
+def _along(values: Floats) -> Floats:
+    wide = np.asarray(values, dtype=np.float64)
+    if not wide.ndim:
+        raise ValueError("a sum goes along the last axis, and a single number has none.")
+    return wide
+
+
+def _narrow(wide: Floats, fmt: Format) -> Floats | None:
+    """The values in a dtype whose own arithmetic rounds to nearest; None where that is not exact.
+
+    ml_dtypes and NumPy add formats of up to 11 significant bits in float32 and round once more:
+    float32 has twice as many bits and two to spare, so the second rounding does no harm.
+    """
+    if fmt.name not in IN_DTYPES:
+        return None
+    with np.errstate(all="ignore"):
+        narrow = wide.astype(ml_dtype(fmt))
+    same = narrow.astype(np.float64) == wide
+    return narrow if same.all() else None
 
 
 def _aligned_sum(products: Floats, register: Floats) -> Floats:

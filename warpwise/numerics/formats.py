@@ -185,8 +185,9 @@ def format_of(name: Format | str) -> Format:
     """A format by name, ours or a library's.  FormatError says which names there are."""
     if isinstance(name, Format):
         return name
-    known = FORMATS.get(ALIASES.get(name.lower(), name.lower()))
+    key = str(name).lower()
+    known = FORMATS.get(ALIASES.get(key, key))
     if known is None:
-        more = "  fp8 is two formats: e4m3 and e5m2." if name.lower() == "fp8" else ""
+        more = "  fp8 is two formats: e4m3 and e5m2." if key == "fp8" else ""
         raise FormatError(f"no format {name!r}: there are {', '.join(FORMATS)}.{more}")
     return known

@@ -20,7 +20,10 @@ def pack(codes: Ints, bits: int) -> np.ndarray:
     >>> [hex(byte) for byte in pack([0x1, 0x7, 0xF, 0x0], 4)]
     ['0x71', '0xf']
     """
-    codes = np.asarray(codes, dtype=np.int64)
+    codes = np.asarray(codes)
+    if codes.dtype.kind not in "iu" or not codes.ndim:
+        raise FormatError(f"codes are integers along an axis; these are {codes.dtype}.")
+    codes = codes.astype(np.int64)
     if codes.shape[-1] * bits % 8:
         raise FormatError(f"{codes.shape[-1]} codes of {bits} bits do not fill whole bytes.")
     if codes.size and (codes.min() < 0 or codes.max() >> bits):
