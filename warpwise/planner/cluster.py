@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..fabric.inputs import positive, real, whole
 from ..hardware import Device, device
 from .model import PlanError
 
@@ -28,9 +29,16 @@ class Cluster:
     efficiency: float = 0.75
 
     def __post_init__(self) -> None:
-        if self.gpus < 1 or self.node < 1:
-            raise PlanError(f"{self.gpus} GPUs in nodes of {self.node}: both are at least 1.")
-        if not 0 < self.efficiency <= 1:
+        whole(PlanError, gpus=self.gpus, node=self.node)
+        positive(PlanError, nic_gbs=self.nic_gbs)
+        if self.peak is not None:
+            positive(PlanError, peak=self.peak)
+        if not isinstance(self.latency_us, tuple | list) or len(self.latency_us) != 2:
+            raise PlanError(f"latency_us is (inside, between), not {self.latency_us!r}.")
+        for latency in self.latency_us:
+            real(PlanError, latency_us=latency)
+        positive(PlanError, efficiency=self.efficiency)
+        if self.efficiency > 1:
             raise PlanError(f"efficiency is a share above 0, at most 1, not {self.efficiency}.")
 
     @property
@@ -53,8 +61,10 @@ class Cluster:
         """(bytes a second, seconds of latency) of a GPU in a group of `ranks`, `stride` apart.
 
         A group inside a node uses NVLink, or PCIe where there is none; else the network card.
+        Groups that do not divide a node lie across two.
         """
-        if ranks * stride <= self.node:
+        wide = ranks * stride
+        if self.gpus <= self.node or (wide <= self.node and self.node % wide == 0):
             bridge = self.gpu.nvlink_gbs
             inside = bridge if bridge and bridge.value else self.gpu.pcie_gbs
             return inside.value * 1e9, self.latency_us[0] * 1e-6

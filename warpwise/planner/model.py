@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..fabric.inputs import real, whole
+
 
 class PlanError(ValueError):
     """A model, a cluster or a plan that cannot be."""
@@ -39,8 +41,10 @@ class Model:
 
     def __post_init__(self) -> None:
         for name in ("layers", "hidden", "heads", "vocabulary", "sequence", "experts", "top_k"):
-            if getattr(self, name) < 1:
-                raise PlanError(f"{name} is at least 1, not {getattr(self, name)}.")
+            whole(PlanError, **{name: getattr(self, name)})
+        for name in ("kv_heads", "ffn"):
+            if getattr(self, name) is not None:
+                whole(PlanError, **{name: getattr(self, name)})
         if self.hidden % self.heads:
             raise PlanError(f"{self.heads} heads do not divide a hidden size of {self.hidden}.")
         if self.heads % self.groups:
@@ -74,12 +78,17 @@ class Model:
         return self.hidden * self.experts if self.experts > 1 else 0
 
     @property
+    def expert(self) -> int:
+        """Parameters of one expert, or of the one feed-forward part.  GPT: biases width + h."""
+        return self.feed_forward + (0 if self.gated else self.width + self.hidden)
+
+    @property
     def small(self) -> int:
-        """A layer's norms and biases.  GPT: two norms with bias 4 h, biases 4 h and width + h."""
+        """A layer's norms and attention biases.  GPT: two norms with bias 4 h, biases 4 h."""
         h = self.hidden
         if self.gated:
             return 2 * h
-        return 4 * h + 2 * h + 2 * h * self.groups // self.heads + self.experts * (self.width + h)
+        return 4 * h + 2 * h + 2 * h * self.groups // self.heads
 
     @property
     def embeddings(self) -> int:
@@ -90,17 +99,18 @@ class Model:
     @property
     def layer(self) -> int:
         """Parameters of a layer."""
-        return self.attention + self.experts * self.feed_forward + self.router + self.small
+        return self.attention + self.experts * self.expert + self.router + self.small
 
     @property
     def parameters(self) -> int:
-        """All of them.  GPT: 12 L h^2 (1 + 13 / 12h + (V + s) / 12Lh), without the last norm."""
-        return self.layers * self.layer + self.embeddings
+        """All of them.  GPT: 12 L h^2 (1 + 13 / 12h + (V + s) / 12Lh), which leaves the last norm
+        out (2 h); gated models count theirs (h)."""
+        return self.layers * self.layer + self.embeddings + self.gated * self.hidden
 
     @property
     def active(self) -> int:
         """Parameters that a token meets."""
-        idle = (self.experts - self.top_k) * self.feed_forward
+        idle = (self.experts - self.top_k) * self.expert
         return self.parameters - self.layers * idle
 
     def layer_flops(self) -> float:
@@ -118,6 +128,7 @@ class Model:
 
     def model_flops(self, tokens: float) -> float:
         """Forward and backward: 72 B L s h^2 (1 + s / 6h + V / 12hL) for GPT's shape."""
+        real(PlanError, tokens=tokens)
         return 3 * tokens * (self.layers * self.layer_flops() + self.head_flops())
 
     def recompute_flops(self, tokens: float, recompute: str) -> float:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from .activations import RECOMPUTE, in_flight, layer_bytes
+from ..fabric.inputs import positive
+from .activations import RECOMPUTE, head_bytes, in_flight, layer_bytes
 from .cluster import Cluster, all_gather, all_reduce
 from .model import Model, PlanError
 from .state import Recipe, State, recipe, state
@@ -26,7 +27,7 @@ class Plan:
     batch           sequences a step, over all ranks;  microbatch: sequences a pass
     v               chunks of layers a pipeline rank holds (interleaving)
     zero            ZeRO stage over dp x cp
-    overlap         share of the data parallel traffic that may hide behind the backward
+    overlap         share of the backward that data parallel traffic may hide behind
     """
 
     dp: int = 1
@@ -56,8 +57,11 @@ class Plan:
         """What keeps the plan from running at all, a sentence each."""
         found = []
         for name in ("dp", "tp", "pp", "cp", "ep", "batch", "microbatch", "v"):
-            if getattr(self, name) < 1:
-                found.append(f"{name} is at least 1, not {getattr(self, name)}.")
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int):
+                found.append(f"{name} is a whole number, not {value!r}.")
+            elif value < 1:
+                found.append(f"{name} is at least 1, not {value}.")
         if found:
             return found
         divides = [
@@ -84,7 +88,9 @@ class Plan:
         if self.sequence_parallel and self.tp == 1:
             found.append("sequence parallelism divides what tp leaves whole; tp is 1.")
         if self.zero not in (0, 1, 2, 3):
-            found.append(f"ZeRO has stages 0 to 3, not {self.zero}.")
+            found.append(f"ZeRO has stages 0 to 3, not {self.zero!r}.")
+        if not isinstance(self.overlap, int | float) or not 0 <= self.overlap <= 1:
+            found.append(f"overlap is a share from 0 to 1, not {self.overlap!r}.")
         if self.recompute not in RECOMPUTE:
             found.append(f"recompute is {', '.join(RECOMPUTE)}, not {self.recompute!r}.")
         return found
@@ -92,7 +98,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes on a rank of the first stage, which holds most."""
+    """Bytes on the rank that holds most, of the first stage or the last."""
 
     parameters: float
     gradients: float
@@ -158,7 +164,10 @@ class Estimate:
         return self._share(self.model.published_hfu_flops(self.tokens), seconds)
 
     def _share(self, flops: float, seconds: float | None) -> float:
-        return flops / (self.cluster.gpus * self.cluster.flops * (seconds or self.time.total))
+        if seconds is None:
+            seconds = self.time.total
+        positive(PlanError, seconds=seconds)
+        return flops / (self.cluster.gpus * self.cluster.flops * seconds)
 
     def __str__(self) -> str:
         parts = vars(self.memory).items()
@@ -187,28 +196,42 @@ def estimate(model: Model, cluster: Cluster, plan: Plan) -> Estimate:
     return Estimate(model, cluster, plan, _memory(model, plan), *_time(model, cluster, plan))
 
 
-def parameters_of_rank(model: Model, plan: Plan) -> tuple[float, float]:
-    """(dense, expert) parameters of a rank of the first stage; the embeddings count with it."""
+def parameters_of_rank(model: Model, plan: Plan, last: bool = False) -> tuple[float, float]:
+    """(dense, expert) parameters of a rank of the first stage, or of the last.
+
+    The first has the embeddings, the last the output matrix: its own, or a copy if it is tied.
+    """
     layers = model.layers / plan.pp
-    expert = layers * model.experts * model.feed_forward / (plan.ep * plan.tp)
-    if model.experts == 1:
-        expert = 0.0
-    dense_layer = model.layer - (model.experts * model.feed_forward if model.experts > 1 else 0)
-    embeddings = model.embeddings / (2 if model.gated and plan.pp > 1 else 1)
-    return layers * dense_layer / plan.tp + embeddings / plan.tp, expert
+    experts = model.experts * model.expert if model.experts > 1 else 0
+    matrix = model.vocabulary * model.hidden
+    ends = model.embeddings
+    if plan.pp > 1:
+        ends = matrix if last or model.gated else model.embeddings
+    dense = layers * (model.layer - experts) + ends
+    return dense / plan.tp, layers * experts / (plan.ep * plan.tp)
 
 
 def _memory(model: Model, plan: Plan) -> Memory:
-    dense, expert = parameters_of_rank(model, plan)
+    """Of the first stage, with most microbatches in flight, or the last, with the logits."""
+    ends = [_of_stage(model, plan, last) for last in (False, True)]
+    return max(ends, key=lambda memory: memory.total)
+
+
+def _of_stage(model: Model, plan: Plan, last: bool) -> Memory:
+    dense, expert = parameters_of_rank(model, plan, last)
     replicas = plan.dp * plan.cp
     held: list[State] = [
         state(dense, plan.recipe, plan.zero, replicas),
         state(expert, plan.recipe, plan.zero, max(1, replicas // plan.ep)),
     ]
-    saved = layer_bytes(
-        model, plan.microbatch, plan.tp, plan.sequence_parallel, plan.recompute, plan.cp
-    )
-    activations = saved * model.layers / plan.pp * in_flight(plan.pp, plan.v, plan.microbatches)
+    how = (plan.microbatch, plan.tp, plan.sequence_parallel)
+    flying = in_flight(plan.pp, plan.v, plan.microbatches)
+    if last and plan.pp > 1:  # its first backward follows its first forward
+        flying = min(((plan.v - 1) * plan.pp + 1) / plan.v, plan.microbatches)
+    one = layer_bytes(model, *how, plan.recompute, plan.cp)
+    activations = one * model.layers / plan.pp * flying
+    if last or plan.pp == 1:
+        activations += head_bytes(model, *how, plan.cp)
     return Memory(
         sum(part.parameters for part in held),
         sum(part.gradients for part in held),
@@ -240,7 +263,7 @@ def _time(model: Model, cluster: Cluster, plan: Plan) -> tuple[Time, tuple[str, 
     context = _context(model, cluster, plan, layers, speed)
     pipeline, bubble = 0.0, 0.0
     if plan.pp > 1:
-        bandwidth, latency = cluster.link(plan.pp, plan.tp * plan.cp)
+        bandwidth, latency = cluster.link(plan.pp, plan.tp * plan.cp * plan.dp)
         hop = passed / (plan.tp if plan.sequence_parallel else 1) / bandwidth + latency
         pipeline = (
             2 * hop * (plan.pp - 1)
@@ -255,7 +278,10 @@ def _time(model: Model, cluster: Cluster, plan: Plan) -> tuple[Time, tuple[str, 
         f"large products reach {cluster.efficiency:.0%} of the peak",
         f"what is no product moves each activation of a layer {TOUCHES} times through memory",
         "tensor, expert and context traffic runs beside no compute, but for the rings of attention",
-        f"{plan.overlap:.0%} of the data parallel traffic may hide behind the backward",
+        f"data parallel traffic may hide behind {plan.overlap:.0%} of the backward (ZeRO-3: and of "
+        "the forward); from ZeRO-2 on every microbatch has its own",
+        "ranks are numbered tp first, then cp, dp and pp, as in Megatron",
+        "between steps: what ZeRO-3 gathers for a layer, and the allocator's own, is not counted",
         "all stages take the same time; the optimiser step takes none",
         "collectives are rings; groups inside a node use its fast link",
     )
@@ -278,7 +304,7 @@ def _context(model: Model, cluster: Cluster, plan: Plan, layers: float, speed: f
 
 
 def _data(model: Model, cluster: Cluster, plan: Plan, compute: float) -> float:
-    """Gradients summed (ZeRO-3: parameters gathered twice), less what the backward hides."""
+    """Gradients summed, parameters gathered (in ZeRO-3 twice a microbatch), less what is hidden."""
     replicas = plan.dp * plan.cp
     if replicas == 1:
         return 0.0
@@ -290,12 +316,14 @@ def _data(model: Model, cluster: Cluster, plan: Plan, compute: float) -> float:
         if not count:
             continue
         gradients, weights = count * max(per.gradients, 2), count * per.parameters
+        # Who keeps a shard of the gradients cannot sum them up whole: each microbatch scatters.
+        often = plan.microbatches if plan.zero >= 2 else 1
         if plan.zero < 1:
             took += all_reduce(gradients, ranks, link)
         else:
-            took += all_gather(gradients, ranks, link)  # a reduce-scatter
-            took += all_gather(weights, ranks, link) * (2 if plan.zero == 3 else 1)
-    return max(0.0, took - plan.overlap * compute * 2 / 3)
+            took += all_gather(gradients, ranks, link) * often  # a reduce-scatter
+            took += all_gather(weights, ranks, link) * (2 * often if plan.zero == 3 else 1)
+    return max(0.0, took - plan.overlap * compute * (1 if plan.zero == 3 else 2 / 3))
 
 
 def search(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..fabric.inputs import real, whole
 from .model import PlanError
 
 
@@ -73,10 +74,8 @@ def state(parameters: float, how: str | Recipe = "mixed", stage: int = 0, ranks:
     """
     if stage not in (0, 1, 2, 3):
         raise PlanError(f"ZeRO has stages 0 to 3, not {stage}.")
-    if ranks < 1:
-        raise PlanError(f"a state is held by at least 1 rank, not {ranks}.")
-    if parameters < 0:
-        raise PlanError(f"{parameters} parameters.")
+    whole(PlanError, ranks=ranks)
+    real(PlanError, parameters=parameters)
     per = recipe(how)
     split = lambda bytes_, from_stage: bytes_ / (ranks if stage >= from_stage else 1)  # noqa: E731
     return State(
