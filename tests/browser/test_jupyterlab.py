@@ -32,6 +32,7 @@ UNIT = curriculum.load().written[0]
 mistakes = importlib.import_module(f"tests.impostors.{UNIT.name}")
 LAB = f"mine/{UNIT.tier}/{UNIT.lab.name}"
 LESSON = f"tiers/{UNIT.tier}/{UNIT.lesson.name}"
+FORMATS = "tiers/t2_gpu/t2_04_formats.ipynb"
 EXERCISE = UNIT.exercises[0].name
 WRONG = next(one for one in vars(mistakes).values() if getattr(one, "name", "") == "no_guard")
 
@@ -148,3 +149,19 @@ def test_moving_the_slider_changes_the_picture(server: Server, page: Page, tmp_p
     notebook.wait_for_another_picture(slider, before)
     cell = notebook.panel.locator(".jp-CodeCell", has=page.locator("[role=slider]")).first
     pages.picture(page, pages.screenshot_folder(tmp_path) / "picture.png", cell, cell)
+
+
+def test_pressing_a_bit_changes_the_number(server: Server, page: Page, tmp_path: Path) -> None:
+    """In the lesson on formats, a button for the last bit makes 1.625 of 1.5, and back."""
+    notebook = pages.open_notebook(page, server, FORMATS)
+    notebook.run_all()
+    cell = notebook.panel.locator(".jp-CodeCell", has_text='show_format("e4m3", 1.5)').first
+    last_bit = cell.locator("button[title='mantissa, bit 0']")
+    last_bit.scroll_into_view_if_needed()
+    expect(last_bit).to_have_text("0")
+    last_bit.click()
+    expect(last_bit).to_have_text("1")
+    expect(cell.locator(".jp-OutputArea")).to_contain_text("code 0x3d: 1.625")
+    shot(page, "format_bits", tmp_path)
+    last_bit.click()
+    expect(cell.locator(".jp-OutputArea")).to_contain_text("code 0x3c: 1.5")
