@@ -89,9 +89,9 @@ The mantissa stands behind a 1 that is not stored, because it is always there: t
 The *bias*, 7 in E4M3, lets the exponent field, which is never negative, stand for small powers too.
 
 The code below is 0 0111 100. The exponent field is 7, so the power is 2^0. The mantissa says .100 in binary, a half. The value is 1.5.
-Click the bits and watch. Before you do: what is 0 1000 010?
-
 In a program, a shift to the right drops the bits behind a field, and `&` with a row of ones keeps only the field.
+
+Click the bits and watch. Before you do: what is 0 1000 010?
 """
 
 # %%
