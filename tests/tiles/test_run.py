@@ -186,6 +186,16 @@ def test_block_pointers() -> None:
     assert np.array_equal(out, 2 * x)
 
 
+def test_tensor_descriptors() -> None:
+    """What lies beyond the tensor is zero and not stored."""
+    x = np.arange(24, dtype=np.float32).reshape(6, 4)
+    out = np.zeros_like(x)
+    done = run(kernels.descriptors, 2, out, x, 6, 4, BLOCK=4)
+
+    assert np.array_equal(out, 2 * x)
+    assert done.loaded == {"x": 96} and done.masked_off == 16
+
+
 def test_two_programs_at_one_element() -> None:
     """Stores of two programs, and a load of what another stored."""
     done = run(kernels.last_wins, 2, np.zeros(4, np.int32), BLOCK=4)
@@ -206,6 +216,35 @@ def test_atomics() -> None:
     top = np.full(1, -np.inf, np.float32)
     run(kernels.largest, 2, top, np.array([-3, -1, 7, 2], np.float32), BLOCK=2)
     assert top[0] == 7
+
+
+def test_constants_from_autotune_and_heuristics() -> None:
+    """The first configuration, as there is nothing to time; rules are asked."""
+    tuned = triton.autotune([triton.Config({"BLOCK": 4}), triton.Config({"BLOCK": 8})], ["n"])
+    ruled = triton.heuristics({"BLOCK": lambda args: triton.next_power_of_2(args["n"])})
+    x = np.ones(6, np.float32)
+    for kernel in (tuned(kernels.add), ruled(kernels.add)):
+        out = np.zeros(6, np.float32)
+        done = run(kernel, lambda meta: (triton.cdiv(6, meta["BLOCK"]),), out, x, x, 6)
+        assert (out == 2).all()
+        assert done.programs == (2 if kernel.__class__.__name__ == "Autotuner" else 1)
+
+
+def test_arguments_beside_each_other_are_told_apart() -> None:
+    """Two views of one array: each is an argument of its own."""
+    both = np.arange(8, dtype=np.float32)
+    out = np.zeros(4, np.float32)
+    done = run(kernels.add, 1, out, both[:4], both[4:], 4, BLOCK=4)
+
+    assert out.tolist() == [4, 6, 8, 10]
+    assert done.loaded == {"x": 16, "y": 16}
+
+
+def test_a_reversed_view() -> None:
+    """Its first element lies last in memory."""
+    x = np.arange(4, dtype=np.float32)[::-1]
+    with pytest.raises(tiles.TileError, match="ends at offset 0"):
+        run(kernels.twice, 1, np.zeros(4, np.float32), x, BLOCK=4)
 
 
 REFUSED = {

@@ -288,7 +288,7 @@ def _lanes(mask: np.ndarray, addresses: np.ndarray) -> np.ndarray:
 
 def _holds(area: Region) -> str:
     shape = area.array.shape
-    if len(shape) == 1 and area.flat.size == area.array.size:
+    if len(shape) == 1 and area.flat.size == area.array.size and area.origin == area.low:
         return f"has {shape[0]} element{'' if shape[0] == 1 else 's'}"
     first = -(area.origin - area.low) // area.flat.itemsize
     last = first + area.flat.size - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -111,3 +112,7 @@ class Run:
         rows += [finding.text for finding in self.findings]
         rows += [f"  line {line}: {text}" for line, text in self.notes.values()]
         return "\n".join(rows)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """As a cell's value."""
+        printer.text(str(self))

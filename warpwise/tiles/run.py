@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -63,6 +64,9 @@ def bind(
         one.name: one.default for one in jit.params if one.has_default and one.name not in named
     }
     found = {**defaults, **named, **dict(zip(params, args, strict=False))}
+    for name, value in list(found.items()):
+        if isinstance(value, Computed):
+            found[name] = value.rule(found)
     missing = [name for name in params if name not in found]
     twice = [name for name in params[: len(args)] if name in named and name not in extra]
     if unknown or missing or twice or len(args) > len(params):
@@ -74,10 +78,20 @@ def bind(
     return jit, {name: found[name] for name in params}, options
 
 
+@dataclass(frozen=True)
+class Computed:
+    """A constant under @triton.heuristics: a rule from the other arguments."""
+
+    rule: Callable[[Mapping[str, Any]], Any]
+
+
 def as_jit(kernel: Any) -> tuple[Any, dict[str, Any]]:
-    """(JITFunction, constants of the first configuration where it is tuned)."""
+    """(JITFunction, constants that @triton.autotune and @triton.heuristics give it).
+
+    Of the configurations to choose from it is the first: without a GPU there is nothing to time.
+    """
     try:
-        from triton.runtime.autotuner import Autotuner
+        from triton.runtime.autotuner import Autotuner, Heuristics
         from triton.runtime.jit import JITFunction
     except ImportError:
         raise TileError(
@@ -87,6 +101,8 @@ def as_jit(kernel: Any) -> tuple[Any, dict[str, Any]]:
     while not isinstance(kernel, JITFunction):
         if isinstance(kernel, Autotuner):
             extra.update(kernel.configs[0].kwargs)
+        if isinstance(kernel, Heuristics):
+            extra.update({name: Computed(rule) for name, rule in kernel.values.items()})
         inner = getattr(kernel, "fn", None)
         if inner is None:
             name = getattr(kernel, "__name__", repr(kernel))
