@@ -116,6 +116,7 @@ def test_an_interrupt_ends_the_ranks(capsys, interrupts):
     assert len(seen(reduce_once, 2).values) == 2
 
 
+@pytest.mark.slow
 def test_a_fork_server_that_was_killed_is_replaced():
     """A world of a killed server is told apart, the next has a new one, and no folder stays."""
     server = zygote.start()
