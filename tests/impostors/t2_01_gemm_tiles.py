@@ -142,6 +142,11 @@ def last_step_forgotten(m, n, k, tile):
     return m * k * along + k * n * down, 8 * tile * tile, 2 * (k // tile)
 
 
+@impostor("tile_counts", diagnosis="constant_output")
+def the_example(m, n, k, tile):
+    return 24576, 2048, 4
+
+
 # -- least_gemm_ms -----------------------------------------------------------------------------
 
 
@@ -443,6 +448,81 @@ def tiles_of_half(c, a, b, m, n, k):
         c[row, col] = total
 
 
+@impostor("tiled_matmul", diagnosis="only_first_block")
+@cuda.jit
+def first_block(c, a, b, m, n, k):
+    tile_a = cuda.shared.array((TILE, TILE), float32)
+    tile_b = cuda.shared.array((TILE, TILE), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    total = np.float32(0)
+    for start in range(0, k, TILE):
+        tile_a[ty, tx] = a[ty, start + tx] if ty < m and start + tx < k else np.float32(0)
+        tile_b[ty, tx] = b[start + ty, tx] if start + ty < k and tx < n else np.float32(0)
+        cuda.syncthreads()
+        for i in range(TILE):
+            total += tile_a[ty, i] * tile_b[i, tx]
+        cuda.syncthreads()
+    if cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0 and ty < m and tx < n:
+        c[ty, tx] = total
+
+
+@impostor("tiled_matmul", diagnosis="multiple_of_block_only")
+@cuda.jit
+def full_blocks(c, a, b, m, n, k):
+    tile_a = cuda.shared.array((TILE, TILE), float32)
+    tile_b = cuda.shared.array((TILE, TILE), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)
+    total = np.float32(0)
+    for start in range(0, k, TILE):
+        tile_a[ty, tx] = a[row, start + tx] if row < m and start + tx < k else np.float32(0)
+        tile_b[ty, tx] = b[start + ty, col] if start + ty < k and col < n else np.float32(0)
+        cuda.syncthreads()
+        for i in range(TILE):
+            total += tile_a[ty, i] * tile_b[i, tx]
+        cuda.syncthreads()
+    if row < m // TILE * TILE and col < n // TILE * TILE:
+        c[row, col] = total
+
+
+@impostor("tiled_matmul", diagnosis="tile_b_turned")
+@cuda.jit
+def b_turned(c, a, b, m, n, k):
+    tile_a = cuda.shared.array((TILE, TILE), float32)
+    tile_b = cuda.shared.array((TILE, TILE), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)
+    total = np.float32(0)
+    for start in range(0, k, TILE):
+        tile_a[ty, tx] = a[row, start + tx] if row < m and start + tx < k else np.float32(0)
+        tile_b[ty, tx] = b[start + ty, col] if start + ty < k and col < n else np.float32(0)
+        cuda.syncthreads()
+        for i in range(TILE):
+            total += tile_a[ty, i] * tile_b[tx, i]
+        cuda.syncthreads()
+    if row < m and col < n:
+        c[row, col] = total
+
+
+@impostor("tiled_matmul", diagnosis="tile_a_turned")
+@cuda.jit
+def a_turned(c, a, b, m, n, k):
+    tile_a = cuda.shared.array((TILE, TILE), float32)
+    tile_b = cuda.shared.array((TILE, TILE), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)
+    total = np.float32(0)
+    for start in range(0, k, TILE):
+        tile_a[ty, tx] = a[row, start + tx] if row < m and start + tx < k else np.float32(0)
+        tile_b[ty, tx] = b[start + ty, col] if start + ty < k and col < n else np.float32(0)
+        cuda.syncthreads()
+        for i in range(TILE):
+            total += tile_a[i, ty] * tile_b[i, tx]
+        cuda.syncthreads()
+    if row < m and col < n:
+        c[row, col] = total
+
+
 # -- mended_matmul -----------------------------------------------------------------------------
 
 
@@ -674,3 +754,12 @@ def one_barrier_for_four(c, a, b, m, n, k):
         c[low, col] = s2
     if low < m and right < n:
         c[low, right] = s3
+
+
+@impostor("four_results", diagnosis="all_zero")
+@cuda.jit
+def nothing_computed(c, a, b, m, n, k):
+    x, y = cuda.grid(2)
+    for row in range(y, m, cuda.gridsize(2)[1]):
+        for col in range(x, n, cuda.gridsize(2)[0]):
+            c[row, col] = 0

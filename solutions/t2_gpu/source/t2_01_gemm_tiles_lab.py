@@ -145,7 +145,7 @@ All blocks that compute results of its row: as many as there are tiles along n. 
 r"""
 ## Exercise 3 - The least time (2 points)
 
-**Goal.** The bound before the code, for any shape. A model that answers one question at a time multiplies one row by a large matrix; one that reads a long text multiplies thousands of rows.
+**Goal.** The bound before the code, for any shape. A language model that writes one word at a time multiplies one row by a large matrix; while it reads a long text, it multiplies thousands of rows.
 
 **Given.** `m`, `n`, `k`; `tflops`: the device's float32 peak in TFLOP/s; `gbs`: its DRAM bandwidth in GB/s.
 

@@ -120,6 +120,28 @@ def quarter(case: Case) -> dict[str, Array]:
     return {"c": np.ma.array(right, mask=(row % WIDE >= TILE) | (col % WIDE >= TILE))}
 
 
+def turned(matrix: Array) -> Array:
+    """Each tile transposed in its place, zeros where the matrix has ended."""
+    rows, columns = (-(-size // TILE) for size in matrix.shape)
+    wide = np.zeros((rows * TILE, columns * TILE))
+    wide[: matrix.shape[0], : matrix.shape[1]] = matrix
+    return wide.reshape(rows, TILE, columns, TILE).transpose(0, 3, 2, 1).reshape(wide.shape)
+
+
+def a_turned(case: Case) -> dict[str, Array]:
+    """A suspect: the tile of a is read with its indices exchanged."""
+    a, b = matrices(case)
+    wide = turned(a)[: a.shape[0]]
+    return {"c": wide[:, : b.shape[0]] @ b}
+
+
+def b_turned(case: Case) -> dict[str, Array]:
+    """A suspect: the tile of b is read with its indices exchanged."""
+    a, b = matrices(case)
+    wide = turned(b)[:, : b.shape[1]]
+    return {"c": a @ wide[: a.shape[1]]}
+
+
 SUMS = {
     "first_step_only": terms(lambda k: slice(0, TILE)),
     "last_step_only": terms(lambda k: slice((k - 1) // TILE * TILE, k)),
@@ -128,6 +150,7 @@ SUMS = {
     "last_term_only": terms(lambda k: slice(k - 1, k)),
     "old_numbers_again": old_numbers,
 }
+TILES = {**SUMS, "tile_a_turned": a_turned, "tile_b_turned": b_turned}
 PLAIN_SUMS = {name: SUMS[name] for name in ("last_term_missing", "last_term_only")}
 
 CAUSES = {
@@ -139,6 +162,8 @@ CAUSES = {
     "old_numbers_again": (
         "Where the last step is not full, numbers of the step before were multiplied once more."
     ),
+    "tile_a_turned": "The tile of a is stored or read with its two indices exchanged.",
+    "tile_b_turned": "The tile of b is stored or read with its two indices exchanged.",
     "whole_tiles_only": "Only results in full tiles were written; those at the edge are missing.",
     "one_result_only": "Only the upper left 16 x 16 of each 32 x 32 results were written.",
     "too_many_loads": "Numbers are loaded from global memory more often than the tiles need.",
@@ -167,6 +192,14 @@ HINTS = {
     "old_numbers_again": (
         "Which places of the tiles are filled in the last step, and what do the others hold?",
         "Store zeros where the matrix has ended, or end the inner loop at min(TILE, k - start).",
+    ),
+    "tile_a_turned": (
+        "In the inner loop a thread walks along one row of a.  Which index of its tile moves?",
+        "The last one: tile_a[ty, i], when thread (tx, ty) has filled tile_a[ty, tx].",
+    ),
+    "tile_b_turned": (
+        "In the inner loop a thread walks down one column of b.  Which index of its tile moves?",
+        "The first one: tile_b[i, tx], when thread (tx, ty) has filled tile_b[ty, tx].",
     ),
     "uninitialised": (
         "Which thread should have stored a number at this place, and did it?",
@@ -464,7 +497,7 @@ LEAST_GEMM_MS = FunctionSpec(
 TILED_MATMUL = KernelSpec(
     "tiled_matmul", UNIT, 3, ("c",), gemm_cases(TILE), product,
     writes_once=True,
-    suspects={**SUMS, "whole_tiles_only": whole_tiles(TILE)},
+    suspects={**TILES, "whole_tiles_only": whole_tiles(TILE)},
     causes=CAUSES,
     hints=HINTS,
     requirements=(
@@ -481,7 +514,7 @@ TILED_MATMUL = KernelSpec(
 MENDED_MATMUL = KernelSpec(
     "mended_matmul", UNIT, 2, ("c",), gemm_cases(TILE, ((16, 16, 24), (32, 48, 40))), product,
     writes_once=True,
-    suspects={**SUMS, "whole_tiles_only": whole_tiles(TILE)},
+    suspects={**TILES, "whole_tiles_only": whole_tiles(TILE)},
     causes=CAUSES,
     hints=HINTS,
     requirements=(FLOAT32, Requirement("loads", "too_many_loads"), BARRIERS),
