@@ -13,6 +13,7 @@ from warpwise.fabric import (
     apply,
     cost,
     crossover,
+    expected,
     halving_doubling,
     recursive_doubling,
     ring_all_gather,
@@ -30,7 +31,7 @@ LINK = Link(5.0, 10.0)
 ANY = (ring_all_reduce, tree, through_root)
 POWERS = (recursive_doubling, halving_doubling)
 COUNTS = list(csv.DictReader(Path(__file__).with_name("counts.csv").read_text().splitlines()[1:]))
-MADE = {"ring": ring_all_reduce, "recursive doubling": recursive_doubling,
+MADE = {"ring all-reduce": ring_all_reduce, "recursive doubling": recursive_doubling,
         "halving-doubling": halving_doubling}  # fmt: skip
 
 
@@ -79,6 +80,8 @@ def test_published_rounds_and_bytes(row):
     made = cost(MADE[row["algorithm"]](n), Network(n, LINK), n * 1024)
     assert made.rounds == int(row["rounds"])
     assert set(made.sent / (n * 1024)) == {float(row["sent"])}
+    closed = expected(row["algorithm"], n, 1)
+    assert (closed.rounds, closed.bytes) == (int(row["rounds"]), float(row["sent"]))
 
 
 def test_two_levels_against_a_flat_ring():
@@ -156,6 +159,8 @@ def test_uneven_pieces_are_whole_items():
         (lambda: recursive_doubling(6), "power of 2; 6 ranks are none"),
         (lambda: halving_doubling(12), "power of 2"),
         (lambda: two_level(0, 4), "nodes is at least 1, not 0"),
+        (lambda: expected("magic", 4, 1), "known are ring all-reduce"),
+        (lambda: expected("recursive doubling", 6, 1), "power of 2; 6 ranks are none"),
         (lambda: theory("magic", 4, 1, LINK), "no formula for 'magic'"),
         (lambda: cost(ring_all_reduce(4), Network(5, LINK), 8), "4 ranks, the network 5"),
         (lambda: cost(ring_all_reduce(2), Network(2, LINK), 8, start=[1.0]), "1 times for 2 ranks"),

@@ -91,7 +91,7 @@ ALGORITHMS = {
     "ring all-reduce": ring,
     "recursive doubling": doubling,
     "halving-doubling": halving_doubling,
-    "gather to a root and broadcast": through_a_root,
+    "through the root": through_a_root,
 }
 
 

@@ -13,6 +13,7 @@ from .collectives import (
     two_level,
     two_level_theory,
 )
+from .expected import EXPECTED, Expected, expected
 from .faults import faults
 from .fit import Fit, bus_factor, busbw, fit
 from .net import Event, Net
@@ -22,10 +23,10 @@ from .rounds import Algorithm, Costs, Round, apply, cost, messages, shares
 from .topology import Topology, fat_tree, island, nodes_on_a_switch, pcie_tree, rails, torus
 
 __all__ = [
-    "Algorithm", "Costs", "Event", "FabricError", "Fit", "Link", "Net", "Network", "Preset",
-    "Round", "Topology", "apply", "bus_factor", "busbw", "cost", "crossover", "fat_tree", "faults",
-    "fit", "halving_doubling", "island", "messages", "nodes_on_a_switch", "pcie_tree", "preset",
-    "presets", "rails", "recursive_doubling", "ring_all_gather", "ring_all_reduce",
-    "ring_reduce_scatter", "shares", "theory", "through_root", "torus", "tree", "two_level",
-    "two_level_theory",
+    "EXPECTED", "Algorithm", "Costs", "Event", "Expected", "FabricError", "Fit", "Link", "Net",
+    "Network", "Preset", "Round", "Topology", "apply", "bus_factor", "busbw", "cost", "crossover",
+    "expected", "fat_tree", "faults", "fit", "halving_doubling", "island", "messages",
+    "nodes_on_a_switch", "pcie_tree", "preset", "presets", "rails", "recursive_doubling",
+    "ring_all_gather", "ring_all_reduce", "ring_reduce_scatter", "shares", "theory", "through_root",
+    "torus", "tree", "two_level", "two_level_theory",
 ]  # fmt: skip

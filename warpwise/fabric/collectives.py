@@ -49,11 +49,11 @@ def recursive_doubling(n: int) -> Algorithm:
 
     def rounds() -> Iterator[Round]:
         ranks = np.arange(n)
-        for bit in range(_bits(n)):
+        for bit in range(power_of_two(n)):
             zeros = np.zeros(n, dtype=np.int64)
             yield Round(ranks, ranks ^ (1 << bit), zeros, zeros + 1, add=True)
 
-    _bits(n)
+    power_of_two(n)
     return Algorithm("recursive doubling", n, 1, rounds)
 
 
@@ -62,16 +62,16 @@ def halving_doubling(n: int) -> Algorithm:
 
     def rounds() -> Iterator[Round]:
         ranks = np.arange(n)
-        for bit in reversed(range(_bits(n))):
+        for bit in reversed(range(power_of_two(n))):
             partner = ranks ^ (1 << bit)
             # What is sent is the partner's half of the range both share so far.
             first = (partner >> bit) << bit
             yield Round(ranks, partner, first, first + (1 << bit), add=True)
-        for bit in range(_bits(n)):
+        for bit in range(power_of_two(n)):
             first = (ranks >> bit) << bit
             yield Round(ranks, ranks ^ (1 << bit), first, first + (1 << bit), add=False)
 
-    _bits(n)
+    power_of_two(n)
     return Algorithm("halving-doubling", n, n, rounds)
 
 
@@ -142,8 +142,8 @@ def theory(name: str, n: int, nbytes: float, link: Link) -> float:
     alpha, each = link.alpha, nbytes * link.beta
     formulas = {
         "ring all-reduce": lambda: 2 * (n - 1) * alpha + 2 * (n - 1) / n * each,
-        "recursive doubling": lambda: _bits(n) * (alpha + each),
-        "halving-doubling": lambda: 2 * _bits(n) * alpha + 2 * (n - 1) / n * each,
+        "recursive doubling": lambda: power_of_two(n) * (alpha + each),
+        "halving-doubling": lambda: 2 * power_of_two(n) * alpha + 2 * (n - 1) / n * each,
         "tree": lambda: 2 * (n - 1).bit_length() * (alpha + each),
         "through the root": lambda: 2 * (n - 1) * (alpha + each),
     }
@@ -164,7 +164,7 @@ def crossover(n: int, link: Link) -> float:
 
     2 (n-1) alpha + 2 (n-1)/n K beta = log2 n (alpha + K beta), solved for K.
     """
-    steps = _bits(n)
+    steps = power_of_two(n)
     more_rounds = (2 * (n - 1) - steps) * link.alpha
     fewer_bytes = (steps - 2 * (n - 1) / n) * link.beta
     if fewer_bytes <= 0:
@@ -177,7 +177,8 @@ def _ranks(n: int) -> int:
     return n
 
 
-def _bits(n: int) -> int:
+def power_of_two(n: int) -> int:
+    """log2 n.  Raises FabricError where n is no power of 2."""
     if _ranks(n) & (n - 1):
         raise FabricError(f"this algorithm needs a power of 2; {n} ranks are none.")
     return n.bit_length() - 1

@@ -13,9 +13,10 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
+from ..fabric.expected import expected
+from ..fabric.fit import FACTORS
 from . import words
 from .evidence import Evidence, line_of
-from .expected import bus_factor, expected
 from .operations import Operation
 from .rounds import Rounds, tally
 
@@ -260,7 +261,8 @@ def _item(o: Operation) -> float:
 def _wire(o: Operation) -> float:
     if o.name == "recv":
         return 0.0
-    return bus_factor(o.name, len(o.group)) * o.size
+    factor = FACTORS.get(o.name)  # a barrier, say, has none: it moves no array
+    return factor(len(o.group)) * o.size if factor else 0.0
 
 
 def _amount(count: float) -> str:
