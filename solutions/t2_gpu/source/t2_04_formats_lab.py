@@ -309,7 +309,7 @@ r"""
 
 **Required.** `out[i]` is the code of the nearest number of E4M3, halfway between two the one with the even code.
 Magnitudes of more than 448, infinity too, become 448: it *saturates*. A NaN becomes 0x7F. The sign is kept, for zeros and NaN as well: -0.0 is 0x80, and a negative NaN 0xFF.
-At most three times the issue slots of the course's solution, which needs about a fortieth of what the kernel above needs.
+At most three times the issue slots of the course's solution, which needs about a fiftieth of what the kernel above needs.
 
 **Examples.** 1.0 is 0x38; 1.0625, halfway, is 0x38; 0.001 is 0x01; 460.0 is 0x7E.
 """
