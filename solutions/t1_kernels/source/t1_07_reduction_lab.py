@@ -11,6 +11,7 @@ Three hints follow each check, from vague to plain.
 `NameError`? Run the cell above, and the first cell.
 
 Three things are judged, in this order: the values, what the sanitizer finds, and what the kernel costs.
+No kernel here may load a sector of its input twice.
 
 **Every sum here has a stated order, and your result must have its bits.**
 The values have both signs and very different sizes, so another order nearly always ends in other bits.
@@ -303,7 +304,7 @@ r"""
 2. each warp adds its 32 sums by shuffles: 16, 8, 4, 2, 1 lanes;
 3. the sums of the warps, filled up with zeros to 32, are added in the same way by the first warp.
 
-One barrier a block, each sector of `x` loaded once, at most 128 bytes of shared memory, no float64, at most twice our issue slots.
+One barrier a block, each sector of `x` loaded once, no bank conflict, at most 128 bytes of shared memory, no float64, at most twice our issue slots.
 
 **Example.** 100 elements on one block of 32 threads: thread 0 adds `x[0]`, `x[32]`, `x[64]` and `x[96]`, thread 4 adds three elements.
 """

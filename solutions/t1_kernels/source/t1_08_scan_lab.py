@@ -11,6 +11,7 @@ Three hints follow each check, from vague to plain.
 
 Blocks, grids and lengths change from check to check. Values are float32.
 Where a kernel gets `n`, the last block may have fewer elements than threads, and n may be 0.
+From exercise 3 on, a kernel also loads no element twice: the sectors that it loads and stores are counted.
 
 Run this cell first.
 """
@@ -203,7 +204,7 @@ r"""
 and there is a thread for each element. Thread i of the grid has element i, so each warp has 32 neighbouring maps; the last one may have fewer.
 
 **Required.** The pair `(out_a[i], out_b[i])` is the map that does what the maps of *its warp* do one after another,
-from the warp's first element up to and including i. Each element is written once. No shared memory, no barrier.
+from the warp's first element up to and including i. Each element is written once. No shared memory, no barrier, and at most twice our issue slots.
 
 First (a1, b1), then (a2, b2) is the map (a2 * a1, a2 * b1 + b2). The order matters.
 
@@ -342,6 +343,7 @@ Blocks have a multiple of 32 threads, and there is a thread for each day.
 
 **Required.** `out[i]` is the balance after day i. Each element is written once, and no finding.
 The arrays are loaded once: at most 10% more sectors than our solution needs.
+At most six barriers a block, twice as many as ours, and one and a half times the transactions of our atomics.
 
 **Example.** a = [1, 2, 1], b = [10, 5, -3] gives [10, 25, 22].
 
