@@ -218,6 +218,14 @@ def add_four(out, x, y, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def add_from_a_dictionary(out, x, y, n, BLOCK: tl.constexpr):
+    """The interpreter runs this, as it runs all of Python."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    loaded = {"x": tl.load(x + i, mask=i < n), "y": tl.load(y + i, mask=i < n)}
+    tl.store(out + i, loaded["x"] + loaded["y"], mask=i < n)
+
+
+@triton.jit
 def add_todo(out, x, y, n, BLOCK: tl.constexpr):
     """Nothing yet."""
     pass
@@ -379,6 +387,7 @@ WRONG = [
     (ADD, add_every_program_all, "race"),
     (ADD, add_into_input, "input_modified"),
     (ADD, add_extent_no_constant, "raised"),
+    (ADD, add_from_a_dictionary, "compilation"),
     (ADD, add_four, "wrong_type"),
     (ADD, 7, "wrong_type"),
     (ADD, sums, "wrong_type"),

@@ -202,3 +202,14 @@ def descriptors(out, x, rows, cols, BLOCK: tl.constexpr):
     q = tl.make_tensor_descriptor(out, [rows, cols], [cols, 1], [BLOCK, BLOCK])
     place = [tl.program_id(0) * BLOCK, 0]
     q.store(place, 2 * p.load(place))
+
+
+@triton.jit
+def brackets_load(out, x, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, x[i])
+
+
+@triton.jit
+def brackets_store(out, x, BLOCK: tl.constexpr):
+    out[tl.arange(0, BLOCK)] = 1

@@ -257,6 +257,12 @@ REFUSED = {
     "dot": (
         lambda: run(kernels.small_dot, 1, *np.ones((2, 8, 8), np.float16), BLOCK=8), "K >= 16"
     ),
+    "brackets": (
+        lambda: run(kernels.brackets_load, 1, np.ones(4), np.ones(4), BLOCK=4), "in brackets"
+    ),
+    "stored": (
+        lambda: run(kernels.brackets_store, 1, np.ones(4), np.ones(4), BLOCK=4), "in brackets"
+    ),
     "missing": (lambda: run(kernels.add, 1, BLOCK=4), "Missing: out, x, y, n."),
     "unknown": (
         lambda: run(kernels.odd_range, 1, np.ones(4), BLOCK=4, TILE=3), "Unknown: TILE."

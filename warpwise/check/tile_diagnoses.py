@@ -81,6 +81,10 @@ HINTS: Mapping[str, tuple[str, str]] = {
         "Which operation on whole tiles would the compiler turn into this?",
         "Look at the dtypes and extents of the tiles that meet in tl.dot.",
     ),
+    "compilation": (
+        "A kernel cannot use all of Python.  Which construct does the message point at?",
+        "Write it with functions of tl, if, for and while; no dictionaries, no NumPy.",
+    ),
     "raised": (
         "Read the line in the message: which shapes and constants meet there?",
         "Extents have to be powers of two and known when it is compiled: mark such parameters "

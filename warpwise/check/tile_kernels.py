@@ -21,10 +21,12 @@ from .kernels import changed_input, first_of, likeliest, more_than_shown
 from .printed import Printed, caught
 from .record import Record
 from .report import Report, Row, listing
-from .spec import TritonSpec
+from .spec import CompiledFact, TritonSpec
 from .tile_runner import Launched, launch
 
 ROWS = 4
+#: Every answer has to be one that a GPU takes.
+_COMPILES = (CompiledFact("sm_80", lambda code: None),)
 
 
 def judge_tiles(spec: TritonSpec, answer: Any, seed: int, level: Level, hint: int = 1) -> Record:
@@ -69,7 +71,7 @@ def judge_tiles(spec: TritonSpec, answer: Any, seed: int, level: Level, hint: in
         if done.outcome.error is not None:
             break
     assert done is not None
-    if not failures and spec.counted is not None:  # the last case is the counted one
+    if not failures:  # where one is counted, it is the last case
         failures = _costly(spec, case, done, names) or _compiled(spec, case, jit, names)
     shown = listing(_where(jit, said[0], names), said[1]) if said else None
     texts = tuple(f"line {line}: {text}" for line, text in notes.values())
@@ -194,16 +196,17 @@ def _costly(
 
 
 def _compiled(spec: TritonSpec, case: Case, jit: Any, names: Mapping[str, str]) -> list[Failure]:
-    """The first fact that the compiled code does not have."""
+    """What the compiler refuses, or the first fact that its code does not have."""
     from ..compiler import compile_triton
     from ..compiler.errors import CompilerError
 
     args = {names[name]: value for name, value in case.args.items()}
-    for fact in spec.compiled:
+    for fact in spec.compiled or _COMPILES:
         try:
             wrong = fact.wrong(compile_triton(jit, args, fact.arch))
         except CompilerError as error:
-            return [Failure(case, {"compilation": ""}, _short(str(error)))]
+            cause = "The interpreter runs it as Python, but Triton's compiler refuses it."
+            return [Failure(case, {"compilation": cause}, _short(str(error)))]
         if wrong:
             cause = spec.causes.get(fact.diagnosis, "")
             return [Failure(case, {fact.diagnosis: cause}, f"The values are right.  {wrong}")]
@@ -211,9 +214,12 @@ def _compiled(spec: TritonSpec, case: Case, jit: Any, names: Mapping[str, str]) 
 
 
 def _short(text: str) -> str:
-    """The first and the last line of a compiler's message."""
+    """A compiler's message without most of the kernel's text: the head, and from the line on that
+    it points at."""
     lines = [line for line in text.splitlines() if line.strip()]
-    return "\n".join(lines if len(lines) < 4 else [lines[0], *lines[-2:]])
+    marks = [k for k, line in enumerate(lines) if line.strip() == "^"]
+    tail = lines[max(marks[-1] - 1, 1) :] if marks else lines[1:][-3:]
+    return "\n".join([lines[0], *tail])
 
 
 def _where(jit: Any, case: Case, names: Mapping[str, str]) -> str:

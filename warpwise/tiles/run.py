@@ -231,6 +231,24 @@ def _interpreting(interpreter: Any, builder: Any) -> Any:
             )
 
         scope.set_attr(tl.tensor, "__bool__", truth)
+
+        def element(self: Any, *index: Any) -> Any:
+            raise builder.refused(
+                "a pointer has no elements in brackets",
+                "Write tl.load(pointer + offsets, mask=...) and tl.store(pointer + offsets, ...).",
+            )
+
+        part = tl.tensor.__getitem__
+
+        def piece(self: Any, index: Any) -> Any:
+            return (
+                element(self)
+                if self.dtype.is_ptr() and not self.type.is_block()
+                else part(self, index)
+            )
+
+        scope.set_attr(tl.tensor, "__getitem__", piece)
+        scope.set_attr(tl.tensor, "__setitem__", element)
         reduce = tl.reduce
 
         def checked(input: Any, axis: Any, combine_fn: Any, *rest: Any, **k: Any) -> Any:
