@@ -57,7 +57,7 @@ profile(matmul_slow[(2, 12), (32, 8)], *product(64, 96, 40))
 r"""
 **Given.** A launch with at least one thread for each result; x runs over the columns of `c`, y over its rows. Blocks of several shapes.
 
-**Required.** `c = a @ b`, each result written once, and no more sectors than our solution: on 64 x 96 with K = 40, five for each multiply-add of a warp.
+**Required.** `c = a @ b`, each result written once, and no more sectors than our solution: on 64 x 96 with K = 40, five for each multiply-add of a warp, and 39,168 in all with the stores.
 
 **Example.** `[[1, 2]]` times `[[3, 4, 5], [6, 7, 8]]` is `[[15, 18, 21]]`.
 """
@@ -190,7 +190,7 @@ r"""
 **Given.** Blocks of `TILE` x `TILE` = 16 x 16 threads, just enough of them. Sizes of any kind.
 
 **Required.** `c = a @ b`, each result written once, and nothing for the sanitizer to find. On 80 x 112 with K = 52:
-no more load requests and no more sectors than our solution, at most two barriers for each step along K, at most 2,560 bytes of shared memory (two tiles have 2,048).
+at most 2,030 load requests and 8,400 sectors loaded, which is what our solution needs, at most two barriers for each step along K, at most 2,560 bytes of shared memory (two tiles have 2,048).
 
 **Example.** As in exercise 1.
 """
@@ -280,7 +280,7 @@ r"""
 **Given.** As in exercise 4.
 
 **Required.** `c = a @ b` for all sizes, and nothing for the sanitizer to find.
-At most two barriers for each step along K, and no more load requests than before.
+At most two barriers for each step along K, and no more load requests than before: 2,030 on 80 x 112 with K = 52.
 
 **Example.** As in exercise 1. Copy the broken kernel's lines into the hole and mend them.
 """
@@ -338,7 +338,7 @@ r"""
 The grid has `ceil(n / 32)` blocks along x and `ceil(m / 32)` along y. Sizes of any kind. `WIDE` = 32 and `TILE` = 16 are constants you may use.
 
 **Required.** `c = a @ b`, each result written once, and nothing for the sanitizer to find. On 96 x 128 with K = 56:
-no more sectors loaded than our solution (K / 16 numbers per result, as with tiles of 32 x 32), at most 1.3 times its shared wavefronts,
+at most 5,376 sectors loaded, as many as our solution (K / 16 numbers per result, as with tiles of 32 x 32), at most 34,944 shared wavefronts, 1.3 times ours,
 at most 8,192 bytes of shared memory and two barriers for each 16 numbers along K.
 
 **Example.** As in exercise 1. When the check passes, you see your kernel on the ladder, with a score: 100 is our solution.
