@@ -21,8 +21,6 @@ from warpwise.compiler import compile_kernel
 from warpwise.curriculum import Unit
 
 UNITS = curriculum.load().written
-SEEDS = (0, 1, 20260)
-LEVELS = ("student", "grader")
 FEWEST_IMPOSTORS = 10
 FEWEST_VARIANTS = 3
 
@@ -41,12 +39,23 @@ def marked(folder: str, kind: type, unit: Unit) -> list[Any]:
 IMPOSTORS = [(unit.name, one) for unit in UNITS for one in marked("impostors", Impostor, unit)]
 VARIANTS = [(unit.name, one) for unit in UNITS for one in marked("variants", Variant, unit)]
 EXERCISES = [(unit, exercise) for unit in UNITS for exercise in unit.exercises]
-LEVELS_AND_SEEDS = [(level, seed) for level in LEVELS for seed in SEEDS]
-# Once as a learner's check in the fast part, at every level and seed in the slow one.
-DRAWN = [
-    pytest.param([("student", 0)], id="once"),
-    pytest.param(LEVELS_AND_SEEDS[1:], id="all", marks=pytest.mark.slow),
-]
+# Both levels and three seeds; every fourth answer once in the fast part as well.
+DRAWS = [("student", 0), ("student", 20260), ("grader", 0), ("grader", 1)]
+
+
+def drawn(answers: list[tuple[str, Any]]) -> list[Any]:
+    """(unit, answer, draws) of all answers."""
+    made = []
+    for number, (unit, one) in enumerate(answers):
+        name = f"{unit}-{name_of(one)}"
+        fast = number % 4 == 0
+        if fast:
+            made.append(pytest.param(unit, one, DRAWS[:1], id=f"{name}-once"))
+        rest = DRAWS[1:] if fast else DRAWS
+        made.append(pytest.param(unit, one, rest, id=f"{name}-all", marks=pytest.mark.slow))
+    return made
+
+
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_120")
 
 
@@ -84,15 +93,14 @@ def test_a_unit_brings_enough_wrong_and_right_answers(unit: Unit) -> None:
     assert {one.exercise for one in variants} == {exercise.name for exercise in unit.exercises}
 
 
-@pytest.mark.parametrize("drawn", DRAWN)
-@pytest.mark.parametrize(("unit", "impostor"), IMPOSTORS, ids=name_of)
+@pytest.mark.parametrize(("unit", "impostor", "draws"), drawn(IMPOSTORS))
 def test_an_impostor_is_rejected_with_its_diagnosis(
-    unit: str, impostor: Impostor, drawn: list[Any]
+    unit: str, impostor: Impostor, draws: list[Any]
 ) -> None:
     """Whatever the seed, at both levels, and the message says where to look."""
     spec = specs.get(impostor.exercise)
 
-    for level, seed in drawn:
+    for level, seed in draws:
         record = judge(spec, impostor.answer, seed, level)
 
         assert (record.status, record.diagnosis) == ("fail", impostor.diagnosis), (
@@ -101,13 +109,12 @@ def test_an_impostor_is_rejected_with_its_diagnosis(
         assert "  next   " in record.message
 
 
-@pytest.mark.parametrize("drawn", DRAWN)
-@pytest.mark.parametrize(("unit", "variant"), VARIANTS, ids=name_of)
-def test_a_variant_passes(unit: str, variant: Variant, drawn: list[Any]) -> None:
+@pytest.mark.parametrize(("unit", "variant", "draws"), drawn(VARIANTS))
+def test_a_variant_passes(unit: str, variant: Variant, draws: list[Any]) -> None:
     """Whatever the seed, at both levels."""
     spec = specs.get(variant.exercise)
 
-    for level, seed in drawn:
+    for level, seed in draws:
         record = judge(spec, variant.answer, seed, level)
 
         assert record.status == "pass", f"{level}, seed {seed}:\n{record.message}"
@@ -125,7 +132,7 @@ def test_the_solution_passes(unit: Unit) -> None:
 
     for exercise in unit.exercises:
         spec = specs.get(exercise.name)
-        for level, seed in LEVELS_AND_SEEDS:
+        for level, seed in DRAWS:
             record = judge(spec, names[exercise.name], seed, level)
             assert record.status == "pass", record.message
         if isinstance(spec, KernelSpec):

@@ -49,6 +49,7 @@ def test_both_conventions_of_the_bubble(p, m, ideal, total):
     assert ran.bubble_over_total == pytest.approx(total, abs=5e-5)
 
 
+@pytest.mark.slow
 def test_sixty_four_ranks_and_512_microbatches():
     ran = simulate(one_f_one_b(64, 512))
     assert (round(ran.bubble_over_ideal, 4), round(ran.bubble_over_total, 4)) == (0.123, 0.1096)

@@ -161,6 +161,7 @@ def test_a_dead_worker_costs_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert known == [once, twice]
 
 
+@pytest.mark.slow
 def test_worker_that_cannot_start_says_so() -> None:
     """A lab that the worker cannot load is the grader's fault, with its last words."""
     worker = Worker("t9_01_x")

@@ -386,6 +386,7 @@ def test_tags_outputs_and_metadata_count_for_nothing(tmp_path: Path) -> None:
     assert statuses(result) == {"ceil_div": "fail", "last_index": "pass", "fill": "pass"}
 
 
+@pytest.mark.slow
 def test_nothing_is_left_running_or_lying_about(tmp_path: Path, monkeypatch) -> None:
     """After a run its processes are dead, also detached ones, and its folder is gone."""
     import psutil
@@ -422,6 +423,7 @@ def test_the_students_process_has_no_specs_and_no_secrets(tmp_path: Path, monkey
     assert "ValueError: [False, False, False, False]" in result.exercises[1].message
 
 
+@pytest.mark.slow
 def test_same_seed_same_row(tmp_path: Path) -> None:
     """Two gradings with one seed draw the same inputs; another seed draws others."""
     cells = toy_cells(ceil_div="def ceil_div(n, d):\n    return n")
@@ -432,6 +434,7 @@ def test_same_seed_same_row(tmp_path: Path) -> None:
     assert one != grade(tmp_path, cells, seed=2).exercises[0].message
 
 
+@pytest.mark.slow
 def test_fault_of_the_judge_is_never_a_zero(tmp_path: Path, monkeypatch) -> None:
     """A reference that fails leaves the row without points and says whose fault it is."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import sys
 from warpwise.setup.kernel import AfterNumba, use_simulator_without_gpu
@@ -30,6 +32,7 @@ def run(imports: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_numba_cuda_alone_is_enough() -> None:
     """`from numba import cuda`, `import numba.cuda`, and both orders with ours."""
     for imports in (
