@@ -11,6 +11,7 @@ import torch
 import torch.distributed as dist
 
 from warpwise.ranks import Hang, run_ranks
+from warpwise.ranks.outcome import where
 
 seen = functools.partial(run_ranks, echo=False, raises=False, timeout=1.0)
 
@@ -113,3 +114,14 @@ def test_a_rank_without_descriptors_is_ended():
     """A rank that closes its connection to the caller ends with it."""
     outcome = seen(lambda: (os.closerange(3, 200), time.sleep(60)), 1)
     assert outcome.status == ["died"]
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(3, "waiting in send #3, "), (-1, "waiting in send, ")]
+)
+def test_a_message_has_no_number_to_show(number: int, said: str) -> None:
+    """Collectives are numbered in their group, messages are not."""
+    site = ["cell.py", 6, "dist.send(x, 1)", "work"]
+    current = {"name": "send", "number": number, "site": site}
+
+    assert where({"state": "inside", "current": current}).startswith(said)

@@ -134,5 +134,7 @@ def where(snapshot: dict[str, Any] | None) -> str:
     operation = snapshot.get("current")
     if operation and snapshot["state"] == "inside":
         place = sites.describe(operation["site"])
-        return f"waiting in {operation['name']} #{operation['number']}, {place}"
+        number = operation["number"]  # messages have none
+        which = f" #{number}" if number >= 0 else ""
+        return f"waiting in {operation['name']}{which}, {place}"
     return f"at {sites.describe(sites.site(sites.learners_frame(snapshot.get('stack') or [])))}"
