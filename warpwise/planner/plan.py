@@ -53,6 +53,10 @@ class Plan:
         """Of one pipeline in a step."""
         return self.batch // (self.dp * self.microbatch)
 
+    def stage_layers(self, model: Model) -> int:
+        """Layers of the fullest pipeline rank; the others may have fewer."""
+        return -(-model.layers // (self.pp * self.v)) * self.v
+
     def faults(self, model: Model, cluster: Cluster) -> list[str]:
         """What keeps the plan from running at all, a sentence each."""
         found = []
@@ -67,7 +71,6 @@ class Plan:
         divides = [
             (model.heads, self.tp, "tp", "heads"),
             (model.groups, self.tp, "tp", "heads of keys and values"),
-            (model.layers, self.pp * self.v, "pp x v", "layers"),
             (model.sequence, self.cp, "cp", "tokens of a sequence"),
             (model.experts, self.ep, "ep", "experts"),
             (self.dp * self.cp, self.ep, "ep", "ranks of dp x cp"),
@@ -76,6 +79,11 @@ class Plan:
         for whole, part, name, what in divides:
             if whole % part:
                 found.append(f"{name} = {part} does not divide {whole} {what}.")
+        # The last chunk of a rank may have no layer, a rank must have some.
+        if model.layers < self.pp or model.layers <= self.pp * (self.v - 1):
+            found.append(
+                f"pp x v = {self.pp * self.v} stages are too many for {model.layers} layers."
+            )
         if self.v > 1 and self.microbatches % self.pp:
             found.append(
                 f"interleaving needs a multiple of pp = {self.pp} microbatches; "
@@ -201,7 +209,7 @@ def parameters_of_rank(model: Model, plan: Plan, last: bool = False) -> tuple[fl
 
     The first has the embeddings, the last the output matrix: its own, or a copy if it is tied.
     """
-    layers = model.layers / plan.pp
+    layers = plan.stage_layers(model)
     experts = model.experts * model.expert if model.experts > 1 else 0
     matrix = model.vocabulary * model.hidden
     ends = model.embeddings
@@ -229,7 +237,7 @@ def _of_stage(model: Model, plan: Plan, last: bool) -> Memory:
     if last and plan.pp > 1:  # its first backward follows its first forward
         flying = min(((plan.v - 1) * plan.pp + 1) / plan.v, plan.microbatches)
     one = layer_bytes(model, *how, plan.recompute, plan.cp)
-    activations = one * model.layers / plan.pp * flying
+    activations = one * plan.stage_layers(model) * flying
     if last or plan.pp == 1:
         activations += head_bytes(model, *how, plan.cp)
     return Memory(
@@ -244,8 +252,10 @@ def _time(model: Model, cluster: Cluster, plan: Plan) -> tuple[Time, tuple[str, 
     tokens = plan.batch * model.sequence
     speed = cluster.flops * cluster.efficiency
     again = model.recompute_flops(tokens, plan.recompute)
+    layers = plan.stage_layers(model)
+    # The fullest rank sets the pace.
     compute = (model.model_flops(tokens) + again) / cluster.gpus / speed
-    layers = model.layers / plan.pp
+    compute *= layers * plan.pp / model.layers
     passed = (
         plan.microbatch * model.sequence * model.hidden * 2 / plan.cp
     )  # bytes of a hidden state
@@ -282,7 +292,7 @@ def _time(model: Model, cluster: Cluster, plan: Plan) -> tuple[Time, tuple[str, 
         "the forward); from ZeRO-2 on every microbatch has its own",
         "ranks are numbered tp first, then cp, dp and pp, as in Megatron",
         "between steps: what ZeRO-3 gathers for a layer, and the allocator's own, is not counted",
-        "all stages take the same time; the optimiser step takes none",
+        "all stages take the time of the fullest; the optimiser step takes none",
         "collectives are rings; groups inside a node use its fast link",
     )
     return Time(compute, memory, tensor, expert, context, pipeline, bubble, data), assumptions
@@ -338,7 +348,7 @@ def search(
         if tp > (most_tp or cluster.node):
             continue
         for pp in _divisors(cluster.gpus // tp):
-            if cluster.gpus % (tp * pp * base.cp) or model.layers % pp:
+            if cluster.gpus % (tp * pp * base.cp) or pp > model.layers:
                 continue
             dp = cluster.gpus // (tp * pp * base.cp)
             for microbatch in _divisors(max(1, base.batch // dp)):
