@@ -4,12 +4,13 @@ import sys
 
 import cloudpickle
 import pytest
-import torch
-import torch.distributed as dist
 
 from warpwise.check import judge
 from warpwise.check.ranked import Limits, World, ranks_spec
 from warpwise.fabric import Link, Network, ring_all_reduce, theory
+
+torch = pytest.importorskip("torch", reason="ranks need PyTorch")
+dist = torch.distributed
 
 LINK = Link(5.0, 10.0)
 # As from a notebook: ranks get the functions themselves and need not import this module.

@@ -22,6 +22,8 @@ _COUNTS = {
 }
 #: Columns that are left out where no version has any.
 _RARE = ("atomics", "shared atomics")
+#: Columns that are left out where the compiler is not installed.
+_COMPILED = ("registers", "float64")
 
 
 @dataclass(frozen=True)
@@ -32,10 +34,12 @@ class Ladder:
 
     @property
     def columns(self) -> list[str]:
-        """The counts that are shown: transactions of atomics only where a version has some."""
+        """The counts that are shown: of atomics and of the compiler only where there are some."""
+        compiled = any(row.compiled for _, row in self.rows)
         return [
             name for name, read in _COUNTS.items()
-            if name not in _RARE or any(read(row) for _, row in self.rows)
+            if (name not in _RARE or any(read(row) for _, row in self.rows))
+            and (name not in _COMPILED or compiled)
         ]  # fmt: skip
 
     def changed(self, position: int) -> str:

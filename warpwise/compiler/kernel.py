@@ -91,7 +91,7 @@ def compile_kernel(
     LTO instead, which may give a few registers more or fewer.
     Raises KernelTypeError (a type the compiler refuses), ArchitectureError, CompilerMissingError.
     """
-    toolchain.need("numba.cuda", "Numba's CUDA compiler")
+    toolchain.need("numba_cuda", "Numba's CUDA compiler")
     cc = architecture.parse(arch)
     options = _options(kernel)
     max_registers = max_registers or options.pop("max_registers", None)
