@@ -45,7 +45,7 @@ test: env  ## run every test (installs Chromium and bubblewrap where it may)
 	@$(RUN) warpwise/setup/system.py
 	@$(RUN) -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
-check: env  ## lint, types, fast tests, notebooks in sync: under two minutes
+check: env  ## lint, types, fast tests, notebooks in sync
 	@$(RUN) -m ruff check .
 	@$(RUN) -m mypy
 	@$(RUN) -m warpwise.authoring --check
