@@ -101,17 +101,6 @@ class Run:
         """Time in which a resource works."""
         return sum(span.task.duration for span in self.on(resource))
 
-    def exposed(self, hidden: Name, behind: Name) -> float:
-        """Time in which resource `hidden` works and resource `behind` does not."""
-        work = self.on(behind)
-        total = 0.0
-        for span in self.on(hidden):
-            covered = sum(
-                max(0.0, min(span.end, other.end) - max(span.start, other.start)) for other in work
-            )
-            total += span.task.duration - covered
-        return total
-
 
 def run(tasks: Iterable[Task]) -> Run:
     """Start every task as early as its resource's order and its waits allow.
