@@ -15,8 +15,9 @@ import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import InterpreterBuilder, InterpreterOptions, TensorHandle
 
+from ..simt.errors import at_line
 from . import narrow
-from .errors import TileError, at_line
+from .errors import TileError
 from .memory import Memory
 
 Handle = Any
@@ -53,7 +54,7 @@ class Builder(InterpreterBuilder):
     def refused(self, fact: str, step: str) -> TileError:
         line, text = self.memory.place()
         return TileError(
-            at_line(self.memory.kernel, fact, line, text, step), "unsupported", line=line
+            at_line(self.memory.kernel, line, text, fact, step), "unsupported", line=line
         )
 
     def note(self, slug: str, text: str) -> None:
@@ -243,7 +244,7 @@ class Builder(InterpreterBuilder):
         if not np.all(condition.data):
             fact = f"tl.device_assert fails in {self.memory.program_text}: {message}"
             line, text = self.memory.place()
-            raise TileError(at_line(self.memory.kernel, fact, line, text), "raised", line=line)
+            raise TileError(at_line(self.memory.kernel, line, text, fact), "raised", line=line)
 
     def create_extern_elementwise(self, *rest: Any) -> Handle:
         raise self.refused(

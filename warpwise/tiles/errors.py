@@ -18,13 +18,3 @@ class TileError(Exception):
         self.diagnosis = diagnosis
         self.line = line
         self.pointer = pointer
-
-
-def at_line(kernel: str, fact: str, line: int | None, line_text: str, next_step: str = "") -> str:
-    """The common form: kernel and fact, the line itself, the next step."""
-    parts = [f"{kernel}: {fact}"]
-    if line is not None:
-        parts.append(f"  line {line}:  {line_text}")
-    if next_step:
-        parts.append(f"  {next_step}")
-    return "\n".join(parts)

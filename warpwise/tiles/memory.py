@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .errors import TileError, at_line
+from ..simt.errors import at_line
+from .errors import TileError
 
 _SHIFT = 40
 _SHOWN = 4
@@ -260,7 +261,7 @@ class Memory:
         )  # fmt: skip
 
     def _stopped(self, fact: str, step: str, diagnosis: str, pointer: str = "") -> TileError:
-        text = at_line(self.kernel, fact, self._line, self._text, step)
+        text = at_line(self.kernel, self._line, self._text, fact, step)
         return TileError(text, diagnosis, line=self._line, pointer=pointer)
 
     def _race(self, area: Region, index: np.ndarray, does: str, did: str) -> None:
@@ -277,7 +278,7 @@ class Memory:
             "Programs run at the same time and in no order. Give each element to one program, or "
             "use an atomic."
         )
-        text = at_line(self.kernel, fact, self._line, self._text, step)
+        text = at_line(self.kernel, self._line, self._text, fact, step)
         self.findings[key] = Finding("race", text, self._line, area.name)
 
 

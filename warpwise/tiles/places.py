@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .errors import TileError, at_line
+from ..simt.errors import at_line
+from .errors import TileError
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _SITE = os.path.dirname(os.path.dirname(np.__file__))
@@ -44,4 +45,4 @@ def raised(kernel: str, program: str, error: Exception) -> TileError:
     said = (str(error).strip() or type(error).__name__).splitlines()[0]
     fact = f"{program} stops: {type(error).__name__}: {said}"
     step = "Triton's compiler refuses the same." if isinstance(error, ValueError) else ""
-    return TileError(at_line(kernel, fact, line, text, step), "raised", line=line)
+    return TileError(at_line(kernel, line, text, fact, step), "raised", line=line)
