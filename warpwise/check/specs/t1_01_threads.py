@@ -144,6 +144,7 @@ def _guarded_add_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]
             yield _addition(rng, n, ceil_div(n, block), block)
     yield _addition(rng, 67, 5, 32)  # two spare blocks
     yield _addition(rng, 1100, 35, 32)  # tells blocks of 32 from any number typed in their place
+    yield _addition(rng, int(rng.integers(1101, 1500)), 48, 32)  # and 1100 from a length typed in
 
 
 def _addition(rng: np.random.Generator, n: int, grid: int, block: int) -> Case:
