@@ -9,7 +9,15 @@ import pytest
 
 import warpwise
 from tests.check.answers import GUARDED
-from warpwise.check import FunctionSpec, KernelSpec, cases, hints, inputs_of, specs
+from warpwise.check import (
+    FunctionSpec,
+    KernelSpec,
+    TritonSpec,
+    cases,
+    hints,
+    inputs_of,
+    specs,
+)  # fmt: skip
 
 ALL = list(specs.all_specs().values())
 
@@ -57,7 +65,7 @@ def test_the_package_can_be_called() -> None:
 @pytest.mark.parametrize("level", ["student", "grader"])
 def test_cases_are_drawn_from_the_seed_alone(spec, level) -> None:
     """Twice the same, smallest first, and the outputs are arguments."""
-    if not isinstance(spec, KernelSpec):
+    if not isinstance(spec, KernelSpec | TritonSpec):
         assert repr(inputs_of(spec, 5, level)) == repr(inputs_of(spec, 5, level))
         return
     one, two = (list(spec.cases(cases.seeded(spec.name, 5, level), level)) for _ in range(2))
@@ -73,7 +81,7 @@ def test_hints_have_two_levels(spec) -> None:
     """A vague and a plainer one, which differ; every suspect has a cause to say."""
     for slug, (vague, plain) in spec.hints.items():
         assert vague and plain and vague != plain, slug
-    if isinstance(spec, KernelSpec | FunctionSpec):
+    if isinstance(spec, KernelSpec | FunctionSpec | TritonSpec):
         assert set(spec.suspects) <= set(spec.causes)
 
 

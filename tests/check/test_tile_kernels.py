@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("triton", reason="Triton has wheels for Linux only")
 
 from tests.check import tile_answers
 from tests.check.tile_answers import ADD, MATMUL, RIGHT, SOFTMAX, WRONG
-from warpwise.check import judge
+from warpwise.check import Traffic, judge
 
 
 def name_of(value: object) -> str:
@@ -59,6 +61,18 @@ def test_the_message_of_too_many_bytes_shows_lines() -> None:
     message = judge(ADD, tile_answers.add_twice_loaded).message
 
     assert "12,000 bytes loaded, where at most 8,000 are allowed" in message
+
+
+def test_what_the_first_programs_touch_is_limited() -> None:
+    """Each element once, of one pointer or of all."""
+    spec = replace(
+        MATMUL, compiled=(), traffic=(Traffic("touched", lambda case: 3000, first=2),)
+    )  # fmt: skip
+    message = judge(spec, tile_answers.matmul).message
+
+    assert "3,072 different bytes loaded by the first 2 programs" in message
+    one = replace(spec, traffic=(Traffic("touched", lambda case: 1024, pointer="B", first=2),))
+    assert judge(one, tile_answers.matmul).status == "pass"
 
 
 def test_the_message_of_a_wrong_stride() -> None:

@@ -63,6 +63,13 @@ def test_sizes_that_divide_by_16_load_in_vectors() -> None:
     assert single["ld.global.b32"] == 2 * 8 and single["ld.global.v4.b32"] == 0
 
 
+def test_a_stride_of_one_is_a_constant() -> None:
+    """As in a launch: only so are the loads of a row wide."""
+    args = {"out": "*fp32", "x": "*fp32", "step": 1, "BLOCK": 512}
+    assert compile_triton(kernels.strided, args, "sm_80").load_bits["LDG", 128] == 1
+    assert compile_triton(kernels.strided, {**args, "step": 2}, "sm_80").load_bits["LDG", 32] == 4
+
+
 def test_tensors_and_numbers_give_their_types() -> None:
     """A call's own arguments may be given instead of type names."""
     torch = pytest.importorskip("torch")

@@ -25,6 +25,12 @@ def matmul(C, A, B, K, M: tl.constexpr, N: tl.constexpr, STEP: tl.constexpr):
 
 
 @triton.jit
+def strided(out, x, step, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i * step))
+
+
+@triton.jit
 def broken(out, x, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     tl.store(out + i, tl.load(x + i) + tl.arange(0, 2 * BLOCK))

@@ -43,6 +43,22 @@ def test_vector_add(n: int) -> None:
     assert not done.findings
 
 
+def test_who_touched_which_element() -> None:
+    """Loads by element, the last program that stored, and what the first programs need."""
+    m, n, k = 32, 48, 16
+    a, b = np.ones((m, k), np.float16), np.ones((k, n), np.float16)
+    c = np.zeros((m, n), np.float32)
+
+    done = run(kernels.matmul, (2, 3), c, a, b, m, n, k, k, 1, n, 1, n, 1, BM=16, BN=16, BK=16)
+
+    assert (done.reads("A") == 3).all() and (done.reads("B") == 2).all()
+    assert done.writer("C")[::16, ::16].tolist() == [[0, 2, 4], [1, 3, 5]]
+    tile = 2 * 16 * 16
+    assert done.touched(1) == {"A": tile, "B": tile}
+    assert done.touched(3) == {"A": 2 * tile, "B": 2 * tile}
+    assert done.touched(6) == {"A": a.nbytes, "B": b.nbytes}
+
+
 def test_lines_are_those_of_the_file() -> None:
     """Each line's traffic by pointer, with its text."""
     x = np.ones(3, np.float32)

@@ -144,8 +144,9 @@ class ValueSpec:
 class Traffic:
     """At most `limit(case)` bytes, or programs, of a Triton kernel on the counted case.
 
-    counter: "loaded", "stored" or "atomic": bytes of the lanes that are not masked off; "programs".
-    limit: case -> the most that is allowed, from a formula.
+    counter: "loaded", "stored" or "atomic": bytes of the lanes that are not masked off; "programs";
+        "touched": bytes that the first programs load, each element counted once.
+    limit: case -> the most that is allowed, from a formula.  first: how many are the first.
     pointer: count this parameter alone.  diagnosis: the slug of breaking it.
     """
 
@@ -153,6 +154,7 @@ class Traffic:
     limit: Callable[[Case], float]
     diagnosis: str = "too_many_bytes"
     pointer: str = ""
+    first: int = 0
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from .kernels import changed_input, first_of, likeliest, more_than_shown
 from .printed import Printed, caught
 from .record import Record
 from .report import Report, Row, listing
-from .spec import CompiledFact, TritonSpec
+from .spec import CompiledFact, Traffic, TritonSpec
 from .tile_runner import Launched, launch
 
 ROWS = 4
@@ -46,6 +46,8 @@ def judge_tiles(spec: TritonSpec, answer: Any, seed: int, level: Level, hint: in
         jit, _ = tiles.as_jit(answer)
         wrong = _not_these(jit, params, cases[0])
     except tiles.TileError as error:
+        if error.diagnosis == "absent":
+            return _record(spec, "error", Report(str(error)), seed)
         jit, wrong = None, str(error)
     if jit is not None and todo.reason(jit.fn):
         return _record(spec, "todo", Report(str(todo.reason(jit.fn))), seed)
@@ -177,22 +179,33 @@ def _costly(
     run = done.run
     assert run is not None
     for one in spec.traffic:
-        op = {"loaded": "load", "stored": "store", "atomic": "atomic"}.get(one.counter, "")
+        op = {"stored": "store", "atomic": "atomic"}.get(one.counter, "load")
         own = names.get(one.pointer, "")
         lines = [n for n in run.lines if n.op == op and own in ("", n.pointer)]
-        cost = run.programs if one.counter == "programs" else sum(n.bytes for n in lines)
+        cost, unit = _cost(run, one, own, lines)
         allowed = int(one.limit(case))
         if cost <= allowed:
             continue
-        unit = "programs" if one.counter == "programs" else f"bytes {one.counter}"
         of = f" {'from' if op == 'load' else 'to'} {own}" if own else ""
         what = f"The values are right.  {cost:,} {unit}{of}, where at most {allowed:,} are allowed"
         rows: list[Row] = [("line", "bytes", "")]
         worst = sorted(lines, key=lambda n: -n.bytes)[:ROWS]
         rows += [(str(n.number), f"{n.bytes:,}", n.text) for n in worst]
+        by_line = lines and one.counter in ("loaded", "stored", "atomic")
         cause = spec.causes.get(one.diagnosis, "An element that is moved twice counts twice.")
-        return [Failure(case, {one.diagnosis: cause}, what, tuple(rows) if lines else ())]
+        return [Failure(case, {one.diagnosis: cause}, what, tuple(rows) if by_line else ())]
     return []
+
+
+def _cost(run: Any, one: Traffic, own: str, lines: Sequence[Any]) -> tuple[int, str]:
+    """(what a launch costs by one counter, its unit)."""
+    if one.counter == "programs":
+        return run.programs, "programs"
+    if one.counter == "touched":
+        found = run.touched(one.first)
+        unit = f"different bytes loaded by the first {one.first} programs"
+        return (found.get(own, 0) if own else sum(found.values())), unit
+    return sum(line.bytes for line in lines), f"bytes {one.counter}"
 
 
 def _compiled(spec: TritonSpec, case: Case, jit: Any, names: Mapping[str, str]) -> list[Failure]:

@@ -74,14 +74,14 @@ def cudadevrt() -> Path | None:
     return None
 
 
-def need(module: str, what: str) -> None:
-    """Raise CompilerMissingError when a package is not there."""
+def need(module: str, what: str, systems: str = "Linux and Windows") -> None:
+    """Raise CompilerMissingError when a package is not there.  systems: where it exists."""
     try:
         found = find_spec(module)
     except ImportError:
         found = None
     if found is None:
         raise CompilerMissingError(
-            f"{what} is not installed here (no {module}). It comes with requirements.txt on Linux "
-            "and Windows; there is none for macOS. Everything else of the course works without it."
+            f"{what} is not installed here (no {module}). It comes with requirements.txt on "
+            f"{systems}; there is none for macOS. Everything else of the course works without it."
         )

@@ -85,7 +85,7 @@ def compile_triton(
           Parameters marked tl.constexpr get their value.
     Raises CompilerError, also where Triton is not installed (it exists for Linux only).
     """
-    toolchain.need("triton", "Triton")
+    toolchain.need("triton", "Triton", "Linux")
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
     from triton.compiler import compile as run
@@ -112,6 +112,10 @@ def compile_triton(
             constants[position,] = value
             continue
         kind = _type_of(value, parameter.name)
+        if isinstance(value, int) and value == 1 and not isinstance(value, bool):
+            signature[parameter.name] = "constexpr"  # as a launch does, for strides of 1
+            constants[position,] = 1
+            continue
         signature[parameter.name] = kind
         # A launch assumes the same of memory from an allocator and of multiples of 16.
         if kind.startswith("*") or (isinstance(value, int) and value % 16 == 0 and value > 0):

@@ -6,7 +6,8 @@ from __future__ import annotations
 class TileError(Exception):
     """A Triton kernel that cannot be run here, or was stopped.  `str(error)` is the message.
 
-    diagnosis  a stable word: "out_of_bounds", "unsupported", "launch", "raised", "source"
+    diagnosis  a stable word: "out_of_bounds", "unsupported", "launch", "raised", "source",
+                "absent": Triton is not installed
     line       in the reader's file or cell, None where there is none
     pointer    the parameter whose memory it is about, "" where it is about none
     """
@@ -18,3 +19,7 @@ class TileError(Exception):
         self.diagnosis = diagnosis
         self.line = line
         self.pointer = pointer
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the message, without the frames of this package."""
+        return [f"{type(self).__name__}: {self}"]

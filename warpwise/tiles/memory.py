@@ -48,6 +48,7 @@ class Region:
 
     flat    the extent as a 1-D array
     origin  address of element [0, 0, ...]; low: of flat[0]
+    writer  the last program that stored; reader: the first one that loaded; -1 for nobody
     """
 
     name: str
@@ -58,12 +59,14 @@ class Region:
     writes: np.ndarray = field(init=False)
     reads: np.ndarray = field(init=False)
     writer: np.ndarray = field(init=False)
+    reader: np.ndarray = field(init=False)
     several: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         n = self.flat.size
         self.writes, self.reads = np.zeros(n, np.int64), np.zeros(n, np.int64)
-        self.writer, self.several = np.full(n, -1, np.int64), np.zeros(n, bool)
+        self.writer, self.reader = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
+        self.several = np.zeros(n, bool)
 
     def shaped(self, counter: np.ndarray) -> np.ndarray:
         """A counter in the shape of the array."""
@@ -134,6 +137,7 @@ class Memory:
         for area, which, index in self._areas(addresses, mask, "load", how, kind.itemsize):
             found[which] = _as(area.flat, kind)[index]
             index = index * kind.itemsize // area.flat.itemsize
+            area.reader[index[area.reads[index] == 0]] = self.program
             np.add.at(area.reads, index, 1)
             foreign = (area.writes[index] > 0) & (area.writer[index] != self.program)
             if foreign.any() and not self.synchronised:

@@ -87,6 +87,27 @@ class Run:
         area = self._area(pointer)
         return area.shaped(area.writes)
 
+    def writer(self, pointer: str) -> np.ndarray:
+        """The last program that stored each element, by its number in the grid; -1 for nobody."""
+        area = self._area(pointer)
+        return area.shaped(area.writer)
+
+    def reads(self, pointer: str) -> np.ndarray:
+        """How often each element of an argument was loaded, in its shape."""
+        area = self._area(pointer)
+        return area.shaped(area.reads)
+
+    def touched(self, programs: int) -> dict[str, int]:
+        """Bytes by pointer that the first so many programs load, each element counted once."""
+        if self.memory is None:
+            return {}
+        found = {}
+        for name, area in self.memory.regions.items():
+            count = int(((area.reader >= 0) & (area.reader < programs)).sum())
+            if count:
+                found[name] = count * area.flat.itemsize
+        return found
+
     def _area(self, pointer: str) -> Region:
         if self.memory is None:
             raise ValueError("on a GPU nothing is counted")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import arguments
+from .absent import missing
 from .device import on_gpu
 from .errors import TileError
 from .interpreting import interpreting
@@ -89,9 +90,7 @@ def as_jit(kernel: Any) -> tuple[Any, dict[str, Any]]:
         from triton.runtime.autotuner import Autotuner, Heuristics
         from triton.runtime.jit import JITFunction
     except ImportError:
-        raise TileError(
-            "Triton is not installed here; it exists for Linux only.", "launch"
-        ) from None
+        raise missing() from None
     extra: dict[str, Any] = {}
     while not isinstance(kernel, JITFunction):
         if isinstance(kernel, Autotuner):
