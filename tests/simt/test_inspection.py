@@ -188,10 +188,32 @@ def test_options_of_the_decorator_reach_the_compiler() -> None:
     assert ".maxntid 128" in bounded.inspect_asm(types)
 
 
-def test_a_kernel_that_is_text_only_has_nothing_to_compile() -> None:
-    """Nothing of a text is run, so the compiler cannot have its function."""
-    kernel = Kernel.from_source("@cuda.jit\ndef k(out):\n    out[0] = 1\n", "k")
-    with pytest.raises(NotImplementedError, match="k exists as text only"):
+TEXT = """
+@cuda.jit(device=True)
+def scaled(v, by: print("run") = print("run")):
+    return v * by
+
+@cuda.jit(max_registers=24)
+def k(out, x):
+    i = cuda.grid(1)
+    if i < min(len(out), LAST):
+        out[i] = scaled(x[i], np.float32(HALF))
+"""
+
+
+def test_a_kernel_that_is_text_only_is_compiled_from_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """With its constants, device functions and options, and nothing of the text is run."""
+    kernel = Kernel.from_source(TEXT, "k", {"HALF": 0.5, "LAST": 40})
+    text = kernel.inspect_asm((float32[::1], float32[::1]))
+    assert "mul.f32" in text and "40" in text and ".f64" not in text
+    assert kernel.options == {"max_registers": 24}
+    assert capsys.readouterr().out == ""
+
+
+def test_a_name_that_a_text_does_not_define_is_told() -> None:
+    """By Numba, as for a function."""
+    kernel = Kernel.from_source("@cuda.jit\ndef k(out):\n    out[0] = OTHER\n", "k")
+    with pytest.raises(Exception, match="OTHER"):
         kernel.inspect_asm((float32[::1],))
 
 

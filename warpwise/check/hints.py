@@ -55,6 +55,10 @@ GENERAL: Mapping[str, tuple[str, str]] = {
         "What is the dtype of every value on the way from the inputs to the output?",
         "Look for a conversion to a smaller float, and compute in the dtype of the output.",
     ),
+    "compilation": (
+        "Which name or type does the message name, and what is it in the kernel?",
+        "Use what Numba compiles: numbers, arrays, tuples, math and cuda; no other objects.",
+    ),
     "race": (
         "Two threads meet at one place in memory.  What makes sure who comes first?",
         "Between the store of one thread and the access of another there has to be a barrier that "

@@ -1,7 +1,7 @@
 """Judging a kernel: run every case, find the smallest that fails, say why.
 
 Values come first, then how often elements were written, then what the sanitizer finds, then what
-the launch costs.
+the launch costs, and last what the kernel compiles to.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from . import clues, diagnoses, hints, record, runner, todo, wording
 from .cases import Case, Level, seeded
+from .compiled import unlike
 from .costly import costly
 from .evidence import Evidence, gather
 from .failure import Failure
@@ -83,6 +84,8 @@ def judge_kernel(spec: KernelSpec, answer: Any, seed: int, level: Level, hint: i
     failures = [failure for failure in failures if failure.urgent] or failures
     if not failures and spec.requirements:
         failures += costly(spec, kernel)
+    if not failures and spec.compiled:
+        failures += _compiled(spec, kernel, notes)
     if not failures and idle is not None:
         failures.append(idle)
     label = runner.label(answer)
@@ -167,6 +170,23 @@ def _faulty(kernel: Any, case: Case, poisoned: tuple[str, ...]) -> list[Failure]
             minor=not urgent(first), urgent=urgent(first), mild=first.severity == "warning",
         )
     ]  # fmt: skip
+
+
+def _compiled(spec: KernelSpec, kernel: Any, notes: dict[tuple[str, int], str]) -> list[Failure]:
+    """The first fact that the compiled code does not have; without a compiler none, and a note."""
+    from ..compiler import compile_kernel
+    from ..compiler.errors import CompilerMissingError
+
+    assert spec.counted is not None
+    case = spec.counted()
+    args = list(case.args.values())
+    try:
+        return unlike(
+            spec.compiled, lambda arch: compile_kernel(kernel, args, arch), case, spec.causes
+        )
+    except CompilerMissingError as error:
+        notes["not_compiled", 0] = f"the machine code was not judged here: {error}"
+        return []
 
 
 def _said(kernel: Any, case: Case, printed: Printed, names: Mapping[str, str]) -> Listing:

@@ -26,6 +26,18 @@ Owner = Callable[[tuple[int, ...], Case], tuple[Any, Any] | None]
 
 
 @dataclass(frozen=True)
+class CompiledFact:
+    """What the real compiler has to make of the kernel, for one architecture.
+
+    wrong: warpwise.compiler.Compiled, or TritonCompiled -> what is missing, as a sentence, or None.
+    """
+
+    arch: str
+    wrong: Callable[[Any], str | None]
+    diagnosis: str = "not_compiled_so"
+
+
+@dataclass(frozen=True)
 class KernelSpec:
     """An exercise whose answer is a `@cuda.jit` kernel.
 
@@ -49,6 +61,8 @@ class KernelSpec:
         memory is concerned.
     requirements: what the kernel may cost, counted on the launch that `counted` gives; that launch
         is judged by its values, too.
+    compiled: facts of the compiled code, with the arguments of that launch.  Where the compiler is
+        not installed they are left out, and the record says so.
     """
 
     name: str
@@ -69,10 +83,11 @@ class KernelSpec:
     causes: Mapping[str, str] = field(default_factory=dict)
     sanitized: bool = True
     requirements: tuple[Requirement, ...] = ()
+    compiled: tuple[CompiledFact, ...] = ()
     counted: Callable[[], Case] | None = None
 
     def __post_init__(self) -> None:
-        if self.requirements and self.counted is None:
+        if (self.requirements or self.compiled) and self.counted is None:
             raise ValueError(f"{self.name} has requirements but no counted case")
 
     @property
@@ -155,18 +170,6 @@ class Traffic:
     diagnosis: str = "too_many_bytes"
     pointer: str = ""
     first: int = 0
-
-
-@dataclass(frozen=True)
-class CompiledFact:
-    """What Triton's compiler has to make of the kernel, for one architecture.
-
-    wrong: warpwise.compiler.TritonCompiled -> what is missing, as a sentence, or None.
-    """
-
-    arch: str
-    wrong: Callable[[Any], str | None]
-    diagnosis: str = "not_compiled_so"
 
 
 @dataclass(frozen=True)

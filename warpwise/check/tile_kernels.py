@@ -15,6 +15,7 @@ import numpy as np
 
 from . import hints, record, tile_diagnoses, todo, wording
 from .cases import Case, Level, seeded
+from .compiled import unlike
 from .evidence import Evidence, gather
 from .failure import Failure
 from .kernels import changed_input, first_of, likeliest, more_than_shown
@@ -211,28 +212,11 @@ def _cost(run: Any, one: Traffic, own: str, lines: Sequence[Any]) -> tuple[int, 
 def _compiled(spec: TritonSpec, case: Case, jit: Any, names: Mapping[str, str]) -> list[Failure]:
     """What the compiler refuses, or the first fact that its code does not have."""
     from ..compiler import compile_triton
-    from ..compiler.errors import CompilerError
 
     args = {names[name]: value for name, value in case.args.items()}
-    for fact in spec.compiled or _COMPILES:
-        try:
-            wrong = fact.wrong(compile_triton(jit, args, fact.arch))
-        except CompilerError as error:
-            cause = "The interpreter runs it as Python, but Triton's compiler refuses it."
-            return [Failure(case, {"compilation": cause}, _short(str(error)))]
-        if wrong:
-            cause = spec.causes.get(fact.diagnosis, "")
-            return [Failure(case, {fact.diagnosis: cause}, f"The values are right.  {wrong}")]
-    return []
-
-
-def _short(text: str) -> str:
-    """A compiler's message without most of the kernel's text: the head, and from the line on that
-    it points at."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    marks = [k for k, line in enumerate(lines) if line.strip() == "^"]
-    tail = lines[max(marks[-1] - 1, 1) :] if marks else lines[1:][-3:]
-    return "\n".join([lines[0], *tail])
+    cause = "The interpreter runs it as Python, but Triton's compiler refuses it."
+    facts = spec.compiled or _COMPILES
+    return unlike(facts, lambda arch: compile_triton(jit, args, arch), case, spec.causes, cause)
 
 
 def _where(jit: Any, case: Case, names: Mapping[str, str]) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..simt.device_functions import DeviceFunction
 from ..simt.kernel import Kernel
-from ..simt.native import Translation, names_of
+from ..simt.native import Translation, function_of, names_of
 from ..simt.symbols import Symbol
 from .errors import CompilerError
 
@@ -22,15 +22,14 @@ from .errors import CompilerError
 def plain_function(kernel: Any) -> FunctionType:
     """The Python function of a kernel of ours or Numba's, or a plain function, ready for Numba."""
     function = getattr(kernel, "py_func", kernel)
+    if function is None and isinstance(kernel, Kernel | DeviceFunction):
+        function = function_of(kernel)
     if not isinstance(function, FunctionType):
         raise CompilerError(
             f"{getattr(kernel, '__name__', kernel)!r} has no Python function behind it, so the "
             "compiler cannot read it. Pass the function under @cuda.jit."
         )
-    try:
-        copy: FunctionType = Translation().function(function)
-    except NotImplementedError as error:  # a device function without its Python function
-        raise CompilerError(f"{error}.") from None
+    copy: FunctionType = Translation().function(function)
     return copy
 
 

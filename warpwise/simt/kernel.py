@@ -29,7 +29,7 @@ from .program import Note, Program, Val
 from .source import Scope, Source, TextScope, functions_in
 from .statements import Function
 from .streams import check_stream
-from .texts import says, says_jit, signatures_in
+from .texts import options_in, says, says_jit, signatures_in
 from .typing import STATIC, Type
 from .waiting import run_waiting
 
@@ -93,8 +93,7 @@ class Kernel(Picklable, Inspectable):
         if says(tree, "device") or not says_jit(tree):
             raise SourceError(f"{name} is not a kernel: it needs @cuda.jit above its def.")
         signatures = [types_ for types_, _ in signatures_in(tree)]
-        options = {name: says(tree, name) for name in ("debug", "fastmath")}
-        return cls(functions[name], scope, signatures=signatures, options=options)
+        return cls(functions[name], scope, signatures=signatures, options=options_in(tree))
 
     def __getitem__(self, config: Any) -> Launch:
         if not isinstance(config, tuple) or not 2 <= len(config) <= 4:

@@ -6,6 +6,9 @@ learner's function, with Numba's names where the simulator's stand.
 
 from __future__ import annotations
 
+import ast
+import builtins
+import copy
 import threading
 import types as python_types
 from collections.abc import Callable, Iterator, Sequence
@@ -130,11 +133,23 @@ def native_function(fn: Callable[..., Any]) -> Any:
 
 
 def function_of(value: Any) -> Any:
-    if value.py_func is None:
-        raise NotImplementedError(
-            f"{value.__name__} exists as text only: the compiler needs the function itself"
-        )
-    return value.py_func
+    """The Python function of a kernel or device function; one that exists as text only is made of
+    its text, of which nothing is run: no decorator, no default value, no annotation."""
+    if value.py_func is not None:
+        return value.py_func
+    source, scope = value.source, value.scope
+    tree = copy.deepcopy(source.tree)
+    tree.decorator_list, tree.returns = [], None
+    for one in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs):
+        one.annotation = None
+    tree.args.defaults, tree.args.kw_defaults = [], [None] * len(tree.args.kwonlyargs)
+    module = builtins.compile(ast.Module([tree], []), source.filename, "exec")
+    (code,) = (one for one in module.co_consts if isinstance(one, python_types.CodeType))
+    names: dict[str, Any] = {"__builtins__": {}, "__name__": "__main__"}
+    for name in names_of(code):
+        with suppress(KeyError):  # an attribute, or a name that is not defined
+            names[name] = scope.lookup(name)
+    return python_types.FunctionType(code, names, source.name)
 
 
 def options_of(given: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from .declared import normalise
 from .errors import SourceError
+from .native import OPTIONS
 from .typing import Type
 
 
@@ -31,6 +32,19 @@ def says(tree: ast.FunctionDef, option: str) -> bool:
                 if keyword.arg == option and getattr(keyword.value, "value", None):
                     return True
     return False
+
+
+def options_in(tree: ast.FunctionDef) -> dict[str, Any]:
+    """Options of @cuda.jit that the text spells out as numbers: debug=True, max_registers=32."""
+    return {
+        keyword.arg: keyword.value.value
+        for name, call in _decorators(tree)
+        if name.split(".")[-1] == "jit" and call is not None
+        for keyword in call.keywords
+        if keyword.arg in OPTIONS
+        and isinstance(keyword.value, ast.Constant)
+        and isinstance(keyword.value.value, int)
+    }
 
 
 def signatures_in(
