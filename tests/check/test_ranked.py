@@ -205,3 +205,31 @@ def test_values_may_be_lists_and_numbers():
                       lambda world: [[r, world.args[r][0]] for r in range(3)], ("k",))  # fmt: skip
     assert judge(spec, lambda k: (dist.get_rank(), k)).status == "pass"
     assert judge(spec, lambda k: (dist.get_rank(), k + 1)).diagnosis == "wrong_values"
+
+
+def test_operations_may_be_left_out_and_bytes_over_links_counted():
+    def each(rng, level):
+        return [World(tuple((rng.random(6),) for _ in range(3)))]
+
+    def in_parts(x):
+        mine = torch.empty(2, dtype=x.dtype)
+        dist.reduce_scatter(mine, list(x.chunk(3)))
+        parts = [torch.empty_like(mine) for _ in range(3)]
+        dist.all_gather(parts, mine)
+        return torch.cat(parts)
+
+    def twice(x):
+        dist.broadcast(x.clone(), 0)
+        return in_parts(x)
+
+    def at_once(x):
+        dist.all_reduce(x)
+        return x
+
+    limits = Limits(without=frozenset({"all_reduce"}), most_wire=lambda world: 64.0)
+    spec = ranks_spec("in_parts", "t0_00_test", 1, each, total, ("x",), limits)
+    assert judge(spec, in_parts).status == "pass"
+    assert judge(spec, at_once).diagnosis == "operation_used"
+    dear = judge(spec, twice)
+    assert dear.diagnosis == "too_many_bytes"
+    assert "112 bytes over its links" in " ".join(dear.message.split())

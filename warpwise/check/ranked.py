@@ -51,13 +51,17 @@ class Limits:
     """What a function may cost; None is not judged.
 
     by_hand   only messages between two ranks, no collective
+    without   operations that are not to be called
     most_bytes, most_rounds   world -> what the busiest rank may send, and rounds of messages
+    most_wire                 world -> bytes over its links, a collective's as the ledger models
     most_seconds              world -> virtual seconds until the last rank is done
     """
 
     by_hand: bool = False
+    without: frozenset[str] = frozenset()
     most_bytes: Callable[[World], float] | None = None
     most_rounds: Callable[[World], int] | None = None
+    most_wire: Callable[[World], float] | None = None
     most_seconds: Callable[[World], float] | None = None
 
 
@@ -120,6 +124,7 @@ def on_ranks(answer: Callable[..., Any], args: Sequence[Any]) -> plain.Outcome:
             "values": [value for value, _ in outcome.values],
             "seconds": max(seconds for _, seconds in outcome.values),
             "sent": max(ledger.of("send").bytes, default=0),
+            "wire": max(ledger.wire, default=0),
             "rounds": max((r for r in rounds if r is not None), default=0),
             "operations": sorted({entry.operation for entry in ledger.entries}),
         }
@@ -170,6 +175,9 @@ def _cost(world: World, got: Mapping[str, Any], limits: Limits) -> Found:
     others = [name for name in got["operations"] if name not in MESSAGES]
     if limits.by_hand and others:
         return "collective_used", f"it calls {', '.join(others)}; messages alone are asked for"
+    unwanted = [name for name in got["operations"] if name in limits.without]
+    if unwanted:
+        return "operation_used", f"it calls {', '.join(unwanted)}, which the exercise leaves out"
     if limits.most_bytes is not None and got["sent"] > limits.most_bytes(world):
         return "too_many_bytes", (
             f"the busiest rank sends {got['sent']:,} bytes; "
@@ -179,6 +187,11 @@ def _cost(world: World, got: Mapping[str, Any], limits: Limits) -> Found:
         return "too_many_rounds", (
             f"its messages follow each other in {got['rounds']} rounds; "
             f"{limits.most_rounds(world)} are enough"
+        )
+    if limits.most_wire is not None and got["wire"] > limits.most_wire(world) * (1 + 1e-9):
+        return "too_many_bytes", (
+            f"the busiest rank sends {got['wire']:,.10g} bytes over its links (collectives "
+            f"modelled, as the ledger does); {limits.most_wire(world):,.10g} are enough"
         )
     if limits.most_seconds is not None:
         least = limits.most_seconds(world)
@@ -200,6 +213,7 @@ CAUSES: Mapping[str, str] = {
     "hang": "A rank waits for something that never comes.",
     "rank_failed": "One rank raised an exception; the others then waited in vain.",
     "collective_used": "The exercise builds the collective out of send and recv.",
+    "operation_used": "The exercise is to do without this operation.",
     "too_many_bytes": "Whole arrays travel where a part would do, or some travel twice.",
     "too_many_rounds": "Ranks wait for each other where they could work at the same time.",
     "too_slow": "Either too many messages follow each other, or they are too large.",
@@ -226,6 +240,10 @@ HINTS: Mapping[str, tuple[str, str]] = {
     "collective_used": (
         "Which calls of torch.distributed take part of two ranks only?",
         "Use isend and irecv, send and recv, or batch_isend_irecv.",
+    ),
+    "operation_used": (
+        "Which other operations move the same numbers?",
+        "Read what the exercise names under Required, and use those.",
     ),
     "too_many_bytes": (
         "How large is what one message carries?",

@@ -8,6 +8,7 @@ from .chunks import show_chunks
 from .flow import Flow, show_flow
 from .format_bits import FormatPicture, show_format
 from .gantt import Gantt, show_schedule
+from .holdings import show_holdings
 from .ladder import LadderPicture, compare
 from .lanes import Lanes, show_lanes
 from .machine_code import show_sass
@@ -26,8 +27,8 @@ from .timeline import show_timeline
 __all__ = [
     "BankMap", "Flow", "FormatPicture", "Gantt", "LadderPicture", "LaneQueues", "Lanes", "Picture",
     "PlanPicture", "Rounds", "Sectors", "Stages", "Steps", "Table", "compare", "show_banks",
-    "show_chunks", "show_flow", "show_format", "show_lanes", "show_occupancy", "show_plan",
-    "show_queues", "show_roofline", "show_rounds", "show_sass", "show_schedule", "show_sectors",
-    "show_stages", "show_steps", "show_threads", "show_timeline", "table", "turn_plan",
-    "turn_roofline",
+    "show_chunks", "show_flow", "show_format", "show_holdings", "show_lanes", "show_occupancy",
+    "show_plan", "show_queues", "show_roofline", "show_rounds", "show_sass", "show_schedule",
+    "show_sectors", "show_stages", "show_steps", "show_threads", "show_timeline", "table",
+    "turn_plan", "turn_roofline",
 ]  # fmt: skip
