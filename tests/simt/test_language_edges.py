@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -254,6 +255,30 @@ else:
 out[i] += k
 """
     assert evaluate(body(text)) == [10, 0, 12, 3, 103, 103]
+
+
+@pytest.mark.parametrize("word", ["break", "continue", "return"])
+@pytest.mark.parametrize(
+    "inner", ["for k in range(3):", "k = -1\n    while k < 2:\n        k += 1"]
+)
+def test_what_leaves_from_the_else_of_a_loop_leaves_the_loop_around(word: str, inner: str) -> None:
+    """The inner loop has ended there."""
+    text = f"""
+for j in range(4):
+    {inner}
+        if j * k > i:
+            break
+    else:
+        n += 100
+        if j % 2 == i % 2:
+            {word}
+    n += 10 ** j
+out[i] = n
+"""
+    function = f"def one(i, n=0):\n{textwrap.indent(text, '    ')}    return n\n"
+    python: dict[str, Any] = {}
+    exec(function.replace("return\n", "return 0\n").replace("out[i] = n", ""), python)
+    assert evaluate(body("n = 0" + text)) == [python["one"](i) for i in range(N)]
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def finish_loop(
         joins.move(fl, edge, fl.env)
     pack_loop(fl, loop, lines, before, after, own)
     fl.lines.append(done.lines)
-    if any(has(node, kind) for kind in FUNCTION_EXITS):
+    if has(node, *FUNCTION_EXITS):
         fl.emit(f"{fl.mask} = minus({fl.mask}, lanes_gone)")
     if loop.broke:
         before.append("    " * fl.depth + f"{loop.broke} = False")

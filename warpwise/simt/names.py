@@ -124,24 +124,26 @@ def target_names(target: ast.expr) -> list[str]:
     return []
 
 
-def has(node: ast.AST, kind: type[ast.AST]) -> bool:
-    """Whether a statement holds a return, or a break or continue of its own loop."""
-    body = list(ast.iter_child_nodes(node))
-    while body:
-        child = body.pop()
-        if isinstance(child, kind):
+def has(node: ast.AST, *kinds: type[ast.AST]) -> bool:
+    """Whether a statement holds one of these: a return, or a break or continue of its own loop."""
+    beyond = tuple(kind for kind in kinds if kind not in (ast.Break, ast.Continue))
+    waiting = [(child, kinds) for child in ast.iter_child_nodes(node)]
+    while waiting:
+        child, wanted = waiting.pop()
+        if isinstance(child, wanted):
             return True
-        inner_loop = isinstance(child, (ast.For, ast.While))
-        if isinstance(child, INNER) or (inner_loop and kind in (ast.Break, ast.Continue)):
-            continue
-        body.extend(ast.iter_child_nodes(child))
+        if isinstance(child, (ast.For, ast.While)):
+            waiting.extend((part, beyond) for part in child.body)
+            waiting.extend((part, wanted) for part in child.orelse)  # belongs to the loop around
+        elif not isinstance(child, (ast.expr, *INNER)):
+            waiting.extend((part, wanted) for part in ast.iter_child_nodes(child))
     return False
 
 
 def may_leave(statement: ast.stmt) -> bool:
     """Whether lanes may be gone after this statement."""
     if isinstance(statement, (ast.For, ast.While)):
-        return any(has(statement, kind) for kind in FUNCTION_EXITS)
+        return has(statement, *FUNCTION_EXITS)
     if isinstance(statement, ast.Assert):
         return True
     return isinstance(statement, (ast.If, ast.Match)) and may_leave_body(statement)
@@ -149,7 +151,7 @@ def may_leave(statement: ast.stmt) -> bool:
 
 def may_leave_body(node: ast.AST) -> bool:
     """Whether lanes may leave the suite of this statement early."""
-    return any(has(node, kind) for kind in (*FUNCTION_EXITS, ast.Break, ast.Continue))
+    return has(node, *FUNCTION_EXITS, ast.Break, ast.Continue)
 
 
 def returns_early(tree: ast.FunctionDef) -> bool:
