@@ -272,13 +272,14 @@ for j in range(4):
         n += 100
         if j % 2 == i % 2:
             {word}
-    n += 10 ** j
+    n += 10 ** j + table[j]
 out[i] = n
 """
     function = f"def one(i, n=0):\n{textwrap.indent(text, '    ')}    return n\n"
-    python: dict[str, Any] = {}
+    table = np.arange(4)
+    python: dict[str, Any] = {"table": table}
     exec(function.replace("return\n", "return 0\n").replace("out[i] = n", ""), python)
-    assert evaluate(body("n = 0" + text)) == [python["one"](i) for i in range(N)]
+    assert evaluate(body("n = 0" + text), table=table) == [python["one"](i) for i in range(N)]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 FUNCTION_EXITS = (ast.Return, ast.Raise, ast.Assert)
@@ -126,27 +126,27 @@ def target_names(target: ast.expr) -> list[str]:
 
 def has(node: ast.AST, *kinds: type[ast.AST]) -> bool:
     """Whether a statement holds one of these: a return, or a break or continue of its own loop."""
+    return _hold(ast.iter_child_nodes(node), kinds)
+
+
+def _hold(parts: Iterable[ast.AST], kinds: tuple[type[ast.AST], ...]) -> bool:
     beyond = tuple(kind for kind in kinds if kind not in (ast.Break, ast.Continue))
-    waiting = [(child, kinds) for child in ast.iter_child_nodes(node)]
+    waiting = [(part, kinds) for part in parts]
     while waiting:
-        child, wanted = waiting.pop()
-        if isinstance(child, wanted):
+        part, wanted = waiting.pop()
+        if isinstance(part, wanted):
             return True
-        if isinstance(child, (ast.For, ast.While)):
-            waiting.extend((part, beyond) for part in child.body)
-            waiting.extend((part, wanted) for part in child.orelse)  # belongs to the loop around
-        elif not isinstance(child, (ast.expr, *INNER)):
-            waiting.extend((part, wanted) for part in ast.iter_child_nodes(child))
+        if isinstance(part, (ast.For, ast.While)):
+            waiting.extend((inner, beyond) for inner in part.body)
+            waiting.extend((inner, wanted) for inner in part.orelse)  # of the loop around
+        elif not isinstance(part, (ast.expr, *INNER)):
+            waiting.extend((inner, wanted) for inner in ast.iter_child_nodes(part))
     return False
 
 
 def may_leave(statement: ast.stmt) -> bool:
     """Whether lanes may be gone after this statement."""
-    if isinstance(statement, (ast.For, ast.While)):
-        return has(statement, *FUNCTION_EXITS)
-    if isinstance(statement, ast.Assert):
-        return True
-    return isinstance(statement, (ast.If, ast.Match)) and may_leave_body(statement)
+    return _hold([statement], (*FUNCTION_EXITS, ast.Break, ast.Continue))
 
 
 def may_leave_body(node: ast.AST) -> bool:
