@@ -516,6 +516,33 @@ def k(out, x, flag):
             "WAW:out:7:7",
         },
     }),
+    Case("a lock that is opened early", 4, 32, """
+def k(out, x, flag):
+    if cuda.threadIdx.x == 0:
+        while cuda.atomic.cas(flag, 0, 0, 1) != 0: pass
+        cuda.threadfence()
+        {x}
+        out[0] = 2 * out[0] + 1
+        cuda.threadfence()
+        cuda.atomic.exch(flag, 0, 0)
+""", ("pass", "x[0] += 1"), {
+        "cuda.atomic.exch(flag, 0, 0)": {"RAW:out:9:9", "WAR:out:9:9", "WAW:out:9:9"},
+        "cuda.atomic.and_(flag, 0, 0)": {"RAW:out:9:9", "WAR:out:9:9", "WAW:out:9:9"},
+    }),
+    Case("a flag that is set twice", 2, 32, """
+def k(out, x, flag):
+    if cuda.threadIdx.x == 0:
+        if cuda.blockIdx.x == 0:
+            x[0] = 5
+            cuda.threadfence()
+            cuda.atomic.exch(flag, 0, 1)
+            {x}
+            cuda.threadfence()
+            cuda.atomic.max(flag, 0, 1)
+        else:
+            while cuda.atomic.add(flag, 0, 0) == 0: pass
+            out[0] = x[0]
+""", ("pass", "out[1] = 6"), {"x[0] = 6": {"RAW:x:15:10"}}),
     Case("two locks for one element", 4, 32, """
 def k(out, x, flag):
     if cuda.threadIdx.x == 0:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
-from warpwise.simt import BarrierDivergenceError, Kernel, SimtError
+from warpwise.simt import BarrierDivergenceError, Kernel, SimtError, atomics
 from warpwise.simt import api as cuda
 
 HEADER = "from numba import float32, float64, int32, int64, uint32\n"
@@ -347,3 +348,16 @@ def test_types_of_shared_arrays_may_be_named_by_text() -> None:
     out = np.zeros(1)
     kernel(text + "    out[0] = s[0]\n")[1, 1](out)
     assert out[0] == 7
+
+
+@pytest.mark.parametrize("name", [*atomics.CODES, "cas"])
+def test_it_is_known_which_atomic_operations_change_nothing(name: str) -> None:
+    """As the memory shows afterwards."""
+    for old, first, second in itertools.product((0, 1, 2, 6), repeat=3):
+        cell, at = np.array([old], np.uint32), np.zeros(1, np.int64)
+        operands = tuple(np.array([v], np.uint32) for v in (first, second)[name != "cas" :])
+        if name == "cas":
+            found = atomics.compare_and_swap(cell, at, *operands)
+        else:
+            found = atomics.apply(cell, at, *operands, name)
+        assert atomics.changes(name, operands, found)[0] == (cell[0] != old)

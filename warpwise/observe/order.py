@@ -5,9 +5,10 @@ A barrier orders a whole block, and the shadow knows that by counting.  This is 
     release   write data, cuda.threadfence(), then an atomic operation on a flag
     acquire   an atomic operation on that flag, then read the data
 
-An atomic operation hands over what its thread knew at its last fence; without a fence it orders
-nothing.  threadfence_block() serves the threads of its own block only.  Source: PTX ISA, memory
-consistency model; the acquiring fence is not asked for, as CUDA's own samples leave it out.
+An atomic operation that changes the flag hands over what its thread knew at its last fence; without
+a fence, or where the flag had that value before, it orders nothing.  threadfence_block() serves the
+threads of its own block only.  Source: PTX ISA, memory consistency model; the acquiring fence is
+not asked for, as CUDA's own samples leave it out.
 
 Glossary
     time      of a thread: its fences, atomic operations and meetings of its warp so far
@@ -128,7 +129,8 @@ class Order:
     def atomic(
         self, root: int, shared: bool, at: Any, here: Any, changed: Any, epochs: Any
     ) -> None:
-        """Atomic operations of the lanes of `here` on elements `at`, one lane after the other."""
+        """Atomic operations of the lanes of `here` on elements `at`, one lane after the other;
+        those of `changed` leave another value than they found."""
         self.times[here] += 1
         for row, t in zip(*(part.tolist() for part in np.nonzero(here)), strict=True):
             block = self.first + row

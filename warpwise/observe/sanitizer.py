@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..simt.atomics import changes
 from ..simt.errors import OutOfBoundsError, SimtError
 from ..simt.launch import Run
 from ..simt.misuse import KINDS as misuse_kinds
@@ -152,13 +153,15 @@ class Sanitizer(Quiet):
             self._access(run, ATOMIC, site, arr, at, m, old)
         if self._order is not None and arr.root.space != "local":
             here = np.broadcast_to(m, run.lanes)
-            changed = here if name != "cas" else here & (old == operands[0])
+            # Whoever reads a value that was there before cannot tell that it was written again.
+            told = here & changes(name, operands, old)
             self._order.atomic(
                 id(arr.root), arr.root.space == "shared", _whole(run, at, 0),
-                _whole(run, here, False), _whole(run, changed, False), self._epochs,
+                _whole(run, here, False), _whole(run, told, False), self._epochs,
             )  # fmt: skip
             if name in ("cas", "exch"):
-                self._exchange(run, site, arr, at, here, operands[-1], old, changed)
+                put = here if name == "exch" else here & (old == operands[0])
+                self._exchange(run, site, arr, at, here, operands[-1], old, put)
 
     def _exchange(
         self, run: Run, site: int, arr: ArrayRef, at: Value, here: Any, new: Value, old: Value,

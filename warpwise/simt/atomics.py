@@ -88,6 +88,23 @@ def compare_and_swap(buf: Any, at: Any, expected: Any, values: Any) -> Any:
     return old
 
 
+def changes(name: str, operands: tuple[Any, ...], old: Any) -> Any:
+    """For each lane, whether an atomic operation leaves another value than it found."""
+    value = operands[-1]
+    if name == "cas":
+        return (old == operands[0]) & (value != old)
+    if name in ("max", "nanmax", "min", "nanmin"):
+        beyond = value > old if name.endswith("max") else value < old
+        return beyond | (name.startswith("nan") & (old != old))
+    if name == "and_":
+        return (old & value) != old
+    if name == "or_":
+        return (old | value) != old
+    if name in ("inc", "dec"):  # only from 0 to 0
+        return (old != 0) | (value != 0)
+    return value != (old if name == "exch" else 0)
+
+
 def warm() -> None:
     """Compile the loops for every type that CUDA has atomics for, so that labs start fast."""
     at = np.zeros(1, np.int64)
