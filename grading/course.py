@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from grading.lab import CourseCell, Exercise, Lab, LabError, checked_names
+from grading.verify import ASK
 from warpwise import curriculum
 from warpwise.authoring import build_lab, read_source
 from warpwise.check import specs
@@ -40,5 +41,7 @@ def load_lab(name: str) -> Lab:
             )
         if not any(cell.title == exercise.name for cell in cells):
             raise LabError(f"The lab of {unit.name} has no cell named {exercise.name}.")
+        if type(spec) not in ASK:
+            raise LabError(f"The grader knows no way to judge {exercise.name}: a {type(spec)}.")
         exercises.append(Exercise(exercise.name, answers.get(exercise.name, exercise.name), spec))
     return Lab(unit.name, cells, tuple(exercises))

@@ -42,9 +42,9 @@ def grade_one(submission: Submission, lab: Lab, seed: int, limits: Limits) -> Re
         return _refused(submission, lab, error, digest)
     asked = [question(exercise, answers, lab, seed) for exercise in lab.exercises]
     gathered = Gathered()
-    # Where nothing was written there is nothing to find out by running it.
-    if any(one.settled is None for one in asked):
-        requests = {one.exercise.name: one.request for one in asked if one.request is not None}
+    requests = {one.exercise.name: one.request for one in asked if one.request is not None}
+    # Where nothing was written, or its text says everything, a run has nothing to tell.
+    if requests:
         gathered = gather(lab, answers, requests, limits)
     exercises = tuple(verdict(one, gathered, seed) for one in asked)
     notes = (*parsed.notes, *answers.notes, *gathered.notes)

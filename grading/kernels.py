@@ -10,11 +10,12 @@ import ast
 import operator
 import re
 import symtable
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from grading.answers import Answer, Definition
+from warpwise.simt import Kernel, SourceError
 
 # Modules whose names the simulator knows by itself, so their imports may stay in the text.
 KNOWN_MODULES = ("numba", "numba.cuda", "numba.types", "numpy", "math", "warpwise")
@@ -52,7 +53,7 @@ def kernel_source(
     definitions: the student's bindings in order; course: those of the lab's own cells, which a
     student may have deleted.
     """
-    main = _function_behind(answer.definition, definitions)
+    main = function_behind(answer.definition, definitions)
     if main is None or main.function is None:
         return None
     everything = [*course, *definitions]
@@ -68,7 +69,7 @@ def kernel_source(
         if name in seen:
             continue
         seen.add(name)
-        bound = _binding(name, everything, main)
+        bound = binding(name, everything, main)
         if bound is None:
             continue
         if bound.function is not None:
@@ -87,9 +88,7 @@ def kernel_source(
     return KernelSource(main.name, text, literals, tuple(wanted))
 
 
-def _function_behind(
-    definition: Definition, definitions: Sequence[Definition]
-) -> Definition | None:
+def function_behind(definition: Definition, definitions: Sequence[Definition]) -> Definition | None:
     """The `def` that `name = other` or `name = cuda.jit(other)` leads to."""
     for _ in range(_ALIASES):
         if definition.function is not None:
@@ -99,14 +98,14 @@ def _function_behind(
             value = value.args[0]
         if not isinstance(value, ast.Name):
             return None
-        other = _binding(value.id, definitions, definition)
+        other = binding(value.id, definitions, definition)
         if other is None:
             return None
         definition = other
     return None
 
 
-def _binding(name: str, definitions: Iterable[Definition], user: Definition) -> Definition | None:
+def binding(name: str, definitions: Iterable[Definition], user: Definition) -> Definition | None:
     """The last binding of `name` up to the user's cell, else the first one after it."""
     before: Definition | None = None
     for definition in definitions:
@@ -153,7 +152,7 @@ def literal(
         value = literal(node.operand, definitions, user, depth + 1)
         return -value if type(value) in (int, float) else None  # type: ignore[operator]
     if isinstance(node, ast.Name):
-        bound = _binding(node.id, definitions, user)
+        bound = binding(node.id, definitions, user)
         if bound is None or bound.value is None:
             return None
         return literal(bound.value, definitions, user, depth + 1)
@@ -168,6 +167,20 @@ def literal(
             return None
         return value if abs(value) < _LARGEST else None
     return None
+
+
+def numba_kernel(source: KernelSource, constants: Mapping[str, Any]) -> Kernel:
+    """The kernel of `source` for the simulator.  constants: values of the names it wanted.
+
+    Raises SimtError for a text that holds no kernel, and for a signature that is more than types.
+    """
+    if not has_plain_signatures(source.text):
+        text = (
+            f"{source.name}: the signature in its decorator is not made of type names alone.\n"
+            "  Leave it out: @cuda.jit without arguments chooses the types by itself."
+        )
+        raise SourceError(text)
+    return Kernel.from_source(source.text, source.name, {**source.literals, **constants})
 
 
 # A signature such as "void(float32[:, ::1], int64)" and nothing that could be called for effect:

@@ -36,7 +36,7 @@ def publish(exercise: str, namespace: dict[str, Any]) -> None:
             _call_all(request, namespace, values)
         else:
             answer["names"] = {
-                name: _encoded(namespace[name]) for name in request["names"] if name in namespace
+                name: _constant(namespace[name]) for name in request["names"] if name in namespace
             }
     finally:
         _append(wire.dumps(answer) + "\n")
@@ -78,6 +78,13 @@ def _encoded(value: Any) -> dict[str, Any]:
         return {"not_plain": str(error)}
     except Exception as error:
         return {"not_plain": type(error).__name__}
+
+
+def _constant(value: Any) -> dict[str, Any]:
+    """A kernel's constant; what Triton wraps as one is told with its value."""
+    if type(value).__name__ == "constexpr":
+        return _encoded(getattr(value, "value", None)) | {"constexpr": 1}
+    return _encoded(value)
 
 
 def _error(error: BaseException) -> list[Any]:

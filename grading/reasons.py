@@ -87,8 +87,6 @@ SENTENCES: dict[str, str] = {
     "no-answer": "{name} could not be tried, because the run of the notebook was cut short.",
     "malformed-answers": "What came back for {name} is not what the grader's probe writes.",
     "no-kernel": "{name} is not a function whose source the grader can read.",
-    "odd-signature": "The signature in the decorator of {name} is not made of type names alone. "
-    "Leave it out: @cuda.jit without arguments chooses the types by itself.",
     "constant-unknown": "{name} uses {fact}, and the grader cannot tell its value.",
     "too-slow": "{name} did not end within {seconds} s in the simulator and was stopped.",
     # the grader's own faults

@@ -7,24 +7,33 @@ the student's process on inputs drawn here; only the values it returned are judg
 from __future__ import annotations
 
 import ast
-import signal
-import threading
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
 from grading import wire
 from grading.answers import Answer, Answers
-from grading.kernels import KernelSource, has_plain_signatures, kernel_source
+from grading.apart import TooSlow, apart
+from grading.kernels import KernelSource, kernel_source, numba_kernel
 from grading.lab import Exercise, Lab
 from grading.reasons import Note, note
 from grading.results import ExerciseResult
 from grading.rounds import Gathered
-from warpwise.check import KernelSpec, Record, inputs_of, judge, judge_values, plain, todo
-from warpwise.simt import Kernel, SimtError
+from warpwise.check import (
+    FunctionSpec,
+    KernelSpec,
+    Record,
+    TritonSpec,
+    ValueSpec,
+    inputs_of,
+    judge,
+    judge_values,
+    plain,
+    todo,
+)
+from warpwise.simt import SimtError
 
 # A check takes a few seconds at most; a kernel that needs this long never ends.
 JUDGE_SECONDS = 30
@@ -56,18 +65,43 @@ def question(exercise: Exercise, answers: Answers, lab: Lab, seed: int) -> Quest
     if nothing:
         done = replace(_result(exercise, "todo", answer), message=nothing)
         return Question(exercise, answer, settled=done)
-    if isinstance(exercise.spec, KernelSpec):
-        kernel = kernel_source(answer, answers.definitions, lab.definitions)
-        if kernel is None:
-            why = note("no-kernel", name=exercise.answer)
-            return Question(exercise, answer, settled=_settled(exercise, "fail", why, answer))
-        names = list(kernel.wanted)
-        request = {"kind": "names", "names": names} if names else None
-        return Question(exercise, answer, kernel, request=request)
+    return ASK[type(exercise.spec)](exercise, answer, answers, lab, seed)
+
+
+def _ask_for_names(
+    exercise: Exercise, answer: Answer, answers: Answers, lab: Lab, seed: int
+) -> Question:
+    """A kernel is run here; what its text does not tell of its constants is asked for."""
+    if isinstance(exercise.spec, TritonSpec):
+        from grading.tiles import tile_source as source  # Triton is slow to load
+    else:
+        source = kernel_source
+    kernel = source(answer, answers.definitions, lab.definitions)
+    if kernel is None:
+        why = note("no-kernel", name=exercise.answer)
+        return Question(exercise, answer, settled=_settled(exercise, "fail", why, answer))
+    names = list(kernel.wanted)
+    request = {"kind": "names", "names": names} if names else None
+    return Question(exercise, answer, kernel, request=request)
+
+
+def _ask_for_values(
+    exercise: Exercise, answer: Answer, answers: Answers, lab: Lab, seed: int
+) -> Question:
+    """A function is called in the student's process on the inputs drawn here."""
     inputs = tuple(inputs_of(exercise.spec, seed, "grader"))
     encoded = [wire.encode(arguments) for arguments in inputs]
     request = {"kind": "function", "name": exercise.answer, "inputs": encoded}
     return Question(exercise, answer, inputs=inputs, request=request)
+
+
+#: What is asked for, by kind of spec; a lab with another kind cannot be graded.
+ASK: dict[type, Callable[[Exercise, Answer, Answers, Lab, int], Question]] = {
+    KernelSpec: _ask_for_names,
+    TritonSpec: _ask_for_names,
+    FunctionSpec: _ask_for_values,
+    ValueSpec: _ask_for_values,
+}
 
 
 def verdict(asked: Question, gathered: Gathered, seed: int) -> ExerciseResult:
@@ -77,12 +111,11 @@ def verdict(asked: Question, gathered: Gathered, seed: int) -> ExerciseResult:
     exercise, answer = asked.exercise, asked.answer
     assert answer is not None
     try:
-        with _time_limit(JUDGE_SECONDS):
-            if asked.kernel is not None:
-                result = _kernel(asked, asked.kernel, gathered, seed)
-            else:
-                result = _values(asked, gathered, seed)
-    except _TooSlow:
+        if asked.kernel is not None:
+            result = _kernel(asked, asked.kernel, gathered, seed)
+        else:
+            result = _values(asked, gathered, seed)
+    except TooSlow:
         why = note("too-slow", name=exercise.answer, seconds=JUDGE_SECONDS)
         result = replace(_settled(exercise, "fail", why, answer), diagnosis="too_slow")
     except Exception:
@@ -93,28 +126,50 @@ def verdict(asked: Question, gathered: Gathered, seed: int) -> ExerciseResult:
 
 
 def _kernel(asked: Question, source: KernelSource, gathered: Gathered, seed: int) -> ExerciseResult:
-    """Run the kernel from its text in the simulator and judge what it wrote."""
+    """Run the kernel from its text, in a process of its own, and judge what it wrote."""
     exercise = asked.exercise
-    constants = dict(source.literals)
+    constants: dict[str, Any] = {}
     if source.wanted:
         payload = gathered.payloads.get(exercise.name)
         if payload is None:
             return _no_answer(asked, gathered)
         for name in source.wanted:
             try:
-                constants[name] = wire.decode(_part(payload["names"].get(name), "value"))
+                constants[name] = _constant(payload["names"].get(name))
             except (wire.WireError, KeyError):
                 why = note("constant-unknown", name=exercise.answer, fact=name)
                 return _settled(exercise, "no-answer", why, asked.answer)
-    if not has_plain_signatures(source.text):
-        why = note("odd-signature", name=exercise.answer)
-        return _settled(exercise, "fail", why, asked.answer)
+    judged = apart(lambda: asdict(_run(exercise, source, constants, seed)), JUDGE_SECONDS)
+    return ExerciseResult(**judged)
+
+
+def _run(
+    exercise: Exercise, source: KernelSource, constants: dict[str, Any], seed: int
+) -> ExerciseResult:
+    """Build and judge a kernel."""
+    stops: tuple[type[Exception], ...] = (SimtError,)
+    build: Callable[[KernelSource, dict[str, Any]], Any] = numba_kernel
+    if isinstance(exercise.spec, TritonSpec):
+        from grading.tiles import TileError, tile_kernel
+
+        stops, build = (TileError,), tile_kernel
     try:
-        kernel = Kernel.from_source(source.text, source.name, constants)
-    except SimtError as error:
-        failed = _result(exercise, "fail", asked.answer)
-        return replace(failed, diagnosis=error.diagnosis, message=str(error))
+        kernel = build(source, constants)
+    except stops as error:
+        failed = _result(exercise, "fail", None)
+        diagnosis = getattr(error, "diagnosis", None)
+        return replace(failed, diagnosis=diagnosis, message=str(error))
     return _judged(exercise, judge(exercise.spec, kernel, seed, "grader"))
+
+
+def _constant(entry: Any) -> Any:
+    """The value of a name; where Triton wraps it, so again here."""
+    value = wire.decode(_part(entry, "value"))
+    if "constexpr" not in entry:
+        return value
+    import triton.language as tl
+
+    return tl.constexpr(value)
 
 
 def _values(asked: Question, gathered: Gathered, seed: int) -> ExerciseResult:
@@ -218,27 +273,3 @@ def _settled(
     """A result without points, for a reason."""
     result = _result(exercise, status, answer)
     return replace(result, message=why.sentence, reason=why.reason)
-
-
-class _TooSlow(BaseException):
-    """Not an Exception, so that nothing between the clock and here takes it for a fault."""
-
-
-@contextmanager
-def _time_limit(seconds: int) -> Iterator[None]:
-    """Raise _TooSlow after `seconds`; only where signals can do it, and in the main thread."""
-    usable = hasattr(signal, "setitimer")
-    if not usable or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: object) -> None:
-        raise _TooSlow
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
