@@ -34,7 +34,7 @@ def requests(trace: Trace) -> Iterator[tuple[Line, str, str, int, dict[int, int]
         assert len(lanes) == len(touches), "a lane that touches twice in one request"
         where, size = (place.function, place.line), one.root.buf.itemsize
         if space in ("global", "const") and one.root.buf.dtype.kind == "c":  # part by part
-            for part in (0, 1):
+            for part in place.parts:
                 parts = {lane: 2 * at + part for lane, at in lanes.items()}
                 yield where, one.op, space, size // 2, parts
             continue

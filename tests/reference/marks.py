@@ -9,7 +9,7 @@ they are in the same round of every loop around it.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from numba import cuda
@@ -19,17 +19,20 @@ from warpwise.simt.install import uninstalled
 FILE = "<reference>"
 #: Called with 4 * (number of a loop or branch) + what happens to it.
 MARK = "mark__"
+PARTS = {"real": (0,), "imag": (1,)}
 START, ROUND, YES, NO = range(4)  # a loop starts, goes round; a condition holds, does not hold
 mark = cuda.declare_device(MARK, "void(int64)")
 
 
 @dataclass(frozen=True)
 class Place:
-    """An expression of the source: function, line, and the loops around it, outermost first."""
+    """An expression of the source: function, line, and the loops around it, outermost first.
+    parts: which parts of it are used, if it is a complex number."""
 
     function: str
     line: int
     loops: tuple[int, ...]
+    parts: tuple[int, ...] = (0, 1)
 
 
 @dataclass
@@ -73,6 +76,9 @@ def _number(node: ast.AST, function: str, around: tuple[int, ...], marked: Marke
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST):
                 _number(child, function, here, marked)
+    if isinstance(node, ast.Attribute) and node.attr in PARTS and hasattr(node.value, "lineno"):
+        read = node.value.lineno
+        marked.places[read] = replace(marked.places[read], parts=PARTS[node.attr])
     if hasattr(node, "lineno"):
         uid = len(marked.places) + 1
         marked.places[uid] = Place(function, node.lineno, around)

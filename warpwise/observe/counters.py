@@ -40,6 +40,7 @@ class Place:
     op: str  # "load" | "store" | "atomic"
     space: str  # "global" | "const" | "shared" | "local"
     itemsize: int
+    parts: tuple[int, ...] = (0, 1)  # of a complex number
     pattern: str = ""  # how the lanes of the first warp lie
     counts: Any = field(default_factory=lambda: np.zeros(6, np.int64))
 
@@ -126,9 +127,11 @@ class Counters(Quiet):
             if dtype.kind == "c" and arr.root.space == "global":
                 itemsize //= 2
             pattern = describe(positions[0], mask[0], dtype.itemsize, where.array, arr.root.space)
+            parts = (0, 1) if where.part is None else (where.part,)
             place = self.places[site] = Place(
-                where.function, where.line, where.array, op, arr.root.space, itemsize, pattern
-            )
+                where.function, where.line, where.array, op, arr.root.space, itemsize, parts,
+                pattern,
+            )  # fmt: skip
         if place.space == "global":
             self._global(run, place, arr, at, m)
             return
@@ -170,7 +173,7 @@ class Counters(Quiet):
             touched.root = memory
         positions, mask, times = _rows(run, at, m)
         if arr.root.buf.dtype.kind == "c":
-            for part in (0, 1):
+            for part in place.parts:
                 counts = touched.access(2 * positions + part, mask, place.itemsize, run.lanes[0])
                 place.add(counts, 1)
             return

@@ -42,6 +42,8 @@ def lower_attribute(fl: Expressions, node: ast.Attribute) -> Val:
     if value.static:
         return static_attribute(fl, value.const, node)
     if isinstance(value.type, types.Complex) and node.attr in ("real", "imag"):
+        if value.load is not None:
+            fl.program.read_part(value.load, ("real", "imag").index(node.attr))
         kind = value.type.underlying_float
         return Val(f"{value.code}.{node.attr}", kind)
     if typing.is_real(value.type) and node.attr == "real":

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -34,12 +34,14 @@ MISSING: Any = _Missing()
 @dataclass(frozen=True)
 class Val:
     """`code` evaluates to the value; `const` is the NumPy scalar or static object, if known.
-    wide: the note about float64 arithmetic in it, see lints.py."""
+    wide: the note about float64 arithmetic in it, see lints.py; load: the number of the site that
+    has just read it."""
 
     code: str
     type: Type
     const: Any = MISSING
     wide: Any = field(default=None, compare=False)
+    load: int | None = field(default=None, compare=False)
 
     @property
     def known(self) -> bool:
@@ -65,7 +67,8 @@ INSTRUCTIONS = ("load", "store", "atomic", "barrier", "warp")
 
 @dataclass(frozen=True)
 class Site:
-    """A load or store: function, line, array expression as the learner wrote it."""
+    """A load or store: function, line, array expression as the learner wrote it.
+    part: the only part of a complex number that is used, 0 the real one, 1 the imaginary one."""
 
     function: str
     line: int
@@ -73,6 +76,7 @@ class Site:
     array: str
     op: str
     space: str = "global"
+    part: int | None = None
 
     @property
     def issued(self) -> bool:
@@ -171,6 +175,10 @@ class Program:
         """Number of a new site."""
         self.sites.append(site)
         return len(self.sites) - 1
+
+    def read_part(self, number: int, part: int) -> None:
+        """Of the complex number that a site loads, only one part is used."""
+        self.sites[number] = replace(self.sites[number], part=part)
 
     def fresh(self, stem: str) -> str:
         """A function name no other generated function has."""

@@ -182,7 +182,7 @@ def element(fl: Expressions, array: Val, index: str, label: str, node: ast.AST) 
     site = fl.site(node, label, "load", kind.space)
     out = fl.temporary("v")
     fl.emit(f"{out} = load(rt, {array.code}, ({index}), {fl.mask}, {site})")
-    return Val(out, kind.dtype)
+    return Val(out, kind.dtype, load=site)
 
 
 def view(fl: Expressions, array: Val, parts: list[Any], node: ast.Subscript) -> Val:
