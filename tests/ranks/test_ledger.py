@@ -83,6 +83,20 @@ def test_wire_is_modelled(ledger: Ledger) -> None:
     assert ledger.of("reduce_scatter").wire == [0.75 * 1024] * 4
 
 
+def only_the_root_gives_or_takes():
+    x = torch.ones(4)
+    parts = [torch.empty(4) for _ in range(4)] if dist.get_rank() == 0 else None
+    dist.gather(x, parts)
+    dist.scatter(torch.empty(1), list(x.chunk(4)) if dist.get_rank() == 0 else None)
+
+
+def test_a_root_takes_in_a_gather_and_gives_in_a_scatter():
+    """What goes over the links of each rank, for 16 bytes a rank and 16 bytes at the root."""
+    ledger = run_ranks(only_the_root_gives_or_takes, 4, echo=False).ledger
+    assert ledger.of("gather").wire == [0, 16, 16, 16]
+    assert ledger.of("scatter").wire == [12, 0, 0, 0]
+
+
 def test_rounds_by_rank_and_group(ledger: Ledger) -> None:
     """Collectives of the world wait for each other; those of a pair only for the pair."""
     assert ledger.rounds([0, 1]) == [1, 1, 0, 0]

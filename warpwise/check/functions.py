@@ -172,7 +172,9 @@ def _examine(
         return Wrong(call, what, show(got), "", {slug: spec.causes.get(slug, "")})
     problem = mismatch(got, want)
     if problem:
-        return Wrong(call, problem, show(got), expected, {"wrong_type": slip(got, want, rounding)})
+        known = _suspected(spec, call, got)  # a mistake of a known kind may show in a shape
+        return Wrong(call, problem, show(got), expected,
+                     {**known, "wrong_type": slip(got, want, rounding)})  # fmt: skip
     if value.get("changed"):
         changed = ", ".join(params[k] for k in value["changed"] if k < len(params))
         cause = "The caller still needs these data: work on a copy, or build a new value."
@@ -219,7 +221,8 @@ def _constant(values: Sequence[plain.Outcome], wanted: Sequence[Any]) -> dict[st
 
 
 def _general_last(fits: Mapping[str, str]) -> dict[str, str]:
-    return dict(sorted(fits.items(), key=lambda item: item[0] == "wrong_values"))
+    general = ("wrong_type", "wrong_values")
+    return dict(sorted(fits.items(), key=lambda item: item[0] in general))
 
 
 def _expected(spec: FunctionSpec | ValueSpec, args: Sequence[Any]) -> Any:

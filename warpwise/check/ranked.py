@@ -154,14 +154,14 @@ def _values(
         if value is None and want is not None:
             return "no_return", f"rank {rank} returned None"
         problem = mismatch(value, want)
-        if problem:
-            return "wrong_type", f"rank {rank}: {problem}"
-        if equal(value, want, tolerance):
+        if problem is None and equal(value, want, tolerance):
             continue
         for slug, mistake in suspects.items():
             known = plain.decode(plain.encode(list(mistake(world))))
             if all(_same(a, b, tolerance) for a, b in zip(values, known, strict=True)):
                 return slug, f"rank {rank} returned {show(value)}, expected {show(want)}"
+        if problem:
+            return "wrong_type", f"rank {rank}: {problem}"
         return "wrong_values", f"rank {rank} returned {show(value)}, expected {show(want)}"
     return None
 

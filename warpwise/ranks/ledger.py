@@ -259,8 +259,12 @@ def _item(o: Operation) -> float:
 
 
 def _wire(o: Operation) -> float:
-    if o.name == "recv":
+    if o.name == "recv" or (o.name == "gather" and o.received):  # the root of a gather only takes
         return 0.0
+    if o.name == "gather":
+        return float(o.bytes)
+    if o.name == "scatter":  # the others hand in nothing
+        return FACTORS["scatter"](len(o.group)) * o.bytes
     factor = FACTORS.get(o.name)  # a barrier, say, has none: it moves no array
     return factor(len(o.group)) * o.size if factor else 0.0
 
