@@ -10,7 +10,7 @@ Assumption of ours: the register takes part in the shift like one more product, 
 off is cut toward zero.  Both reports leave the order inside the 32 open; here it makes none.
 
 Sources: DeepSeek-V3 Technical Report, arXiv 2412.19437, section 3.3.2 and 3.5.2 (128 products);
-Insights into DeepSeek-V3, arXiv 2505.09343, the section on FP8 (13 fraction bits, FP22).
+Insights into DeepSeek-V3, arXiv 2505.09343, section 3.1.1 (32 products, 13 fraction bits, FP22).
 """
 
 from __future__ import annotations
