@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from warpwise.observe import profile
+from warpwise.observe import profile, sanitize
 from warpwise.simt import Kernel, ShapeError, SimtError
 from warpwise.simt import api as cuda
 
@@ -169,3 +169,37 @@ def test_counters_see_the_true_addresses() -> None:
     assert sectors("[::-1, 0][i]") == 32
     assert sectors(".view(np.uint8)[0, i]") == 1
     assert sectors("[:, None, 0][i, 0]") == 32
+
+
+CARVED = """
+from numba import cuda, float32, uint8
+@cuda.jit
+def k(x, y):
+    base = cuda.shared.array(SIZE, uint8)
+    n = cuda.blockDim.x
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    f = base[: 4 * n].view(float32)
+    d = base[OFFSET * n :].view(np.float64)
+    f[t] = x[i]
+    d[n - 1 - t] = x[i] * 2
+    cuda.syncthreads()
+    y[i] = f[n - 1 - t] + d[t]
+"""
+
+
+def test_dynamic_shared_memory_is_carved_into_arrays_of_other_types() -> None:
+    """The sanitizer sees that they are apart, or where they overlap."""
+    x, y = np.arange(96, dtype=np.float32), np.zeros(96)
+
+    def carved(offset: int, size: int = 0) -> Any:
+        text = CARVED.replace("OFFSET", str(offset)).replace("SIZE", str(size))
+        return Kernel.from_source(text, "k", {"np": np})
+
+    carved(4)[3, 32, 0, 32 * 12](x, y)
+    assert y.reshape(3, 32).tolist() == (3 * x.reshape(3, 32)[:, ::-1]).tolist()
+    assert sanitize(carved(4)[3, 32, 0, 32 * 12], x, y) == []
+    assert {f.kind for f in sanitize(carved(2)[3, 32, 0, 32 * 12], x, y)} == {"race"}
+    with pytest.raises(ShapeError, match="a row of 291 bytes is no whole number"):
+        carved(3)[3, 31, 0, 32 * 12](x, y)
+    with pytest.raises(ShapeError, match="of the same size only; dynamic shared memory"):
+        carved(4, 384)[3, 32](x, y)

@@ -62,11 +62,12 @@ def _retype(fl: Expressions, node: ast.Call, array: Val, args: list[Val]) -> Val
         fl.fail(UnsupportedError, node, f".view gives arrays of numbers here, not of "
                 f"{describe(dtype)}", "Pass the array of that type as an argument.")  # fmt: skip
     to = typing.numpy_dtype(dtype)
-    if kind.space != "global" and to.itemsize != typing.numpy_dtype(kind.dtype).itemsize:
+    resized = to.itemsize != typing.numpy_dtype(kind.dtype).itemsize
+    if resized and kind.space not in ("global", "shared"):
         fl.fail(
             UnsupportedError, node,
             f"a {kind.space} array can be viewed only as a type of the same size here",
-            "Make the array of the other type, or use dynamic shared memory with two arrays.",
+            "Make the array of the other type, or use dynamic shared memory.",
         )  # fmt: skip
     site = fl.site(node, array_label(node), "view")
     code = (

@@ -41,7 +41,7 @@ def poison(buf: Any) -> None:
 def shared_array(run: Any, place: int, shape: tuple[int, ...], dtype: Any, name: str) -> ArrayRef:
     """The array of `cuda.shared.array` at this place, for the blocks of the chunk."""
     if shape == (0,):
-        return _dynamic(run, dtype, name)
+        return dynamic(run, dtype, name)
     return _allocate(run, place, shape, dtype, name, "shared")
 
 
@@ -76,7 +76,7 @@ def _reference(buf: Any, shape: tuple[int, ...], name: str, space: str) -> Array
     return ArrayRef(root, name, np.int64(0), extents, tuple(reversed(strides)))
 
 
-def _dynamic(run: Any, dtype: Any, name: str) -> ArrayRef:
+def dynamic(run: Any, dtype: Any, name: str) -> ArrayRef:
     """Dynamic shared memory: one piece of bytes per block, the same for every array of size 0."""
     key = ("dynamic", dtype)
     found: ArrayRef | None = run.allocations.get(key)

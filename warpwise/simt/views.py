@@ -10,6 +10,7 @@ import numpy as np
 from .errors import MisalignedAddressError, ShapeError
 from .memory import in_range, store
 from .records import PiecesRef, RecordRoot, copy_record
+from .storage import dynamic
 from .values import I64, ArrayRef, Mask, Root, SplitRef, Value, any_lane, select, split
 
 Where = tuple[str, str]
@@ -223,7 +224,13 @@ def retyped(arr: Any, dtype: Any, m: Mask, where: Where, place: tuple[Any, int] 
     old, new = arr.root.buf.dtype.itemsize, dtype.itemsize
     if whole.buf.nbytes % new:  # whole elements of the new type only
         _fail(where, f"the memory of {arr.name} is no whole number of {dtype} elements")
-    root = _root_as(whole, dtype)
+    if whole.bytewise and place is not None:
+        root = dynamic(place[0], dtype, arr.name).root  # the one of all arrays of this type
+    elif whole.space == "shared" and old != new:
+        _fail(where, f"{arr.name} can be viewed as a type of the same size only; dynamic shared "
+                     "memory, cuda.shared.array(0, ...), as any")  # fmt: skip
+    else:
+        root = _root_as(whole, dtype)
     offset, shape, strides = arr.offset, arr.shape, arr.strides
     if old != new:
         last = shape[-1] * old if shape else np.int64(old)
