@@ -1,15 +1,18 @@
-"""Stored answers of the reference, so that many kernels can be checked in little time.
+"""Stored answers of the reference, so that thousands of kernels can be checked in little time.
 
     python -m tests.reference.answers
 
-writes answers.csv anew: for each seed a digest of the kernel's text, and one of what the reference
-makes of it.  The slow tests compute some of them again.
+writes answers.csv anew, in some ten minutes: for each seed a digest of the kernel's text, and one
+of what the reference makes of it.  The fast tests run the simulator on FEW of these kernels, the
+slow ones on all.  The reference itself runs only on those that are the day's turn, in the slow
+tests, so that each answer is computed again every TURNS days.
 """
 
 from __future__ import annotations
 
 import csv
 import hashlib
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,9 @@ from . import verdict, writer
 from .writer import Case
 
 FILE = Path(__file__).parent / "answers.csv"
-SEEDS = range(1_000, 1_300)
+SEEDS = range(1_000, 4_000)
+FEW = SEEDS[:300]
+TURNS = 75  # days; 40 answers a day
 
 
 def case(seed: int) -> Case:
@@ -44,6 +49,11 @@ def stored() -> dict[int, tuple[str, str]]:
     """Seed -> (digest of the text, digest of the outputs)."""
     with FILE.open(newline="") as file:
         return {int(row["seed"]): (row["text"], row["outputs"]) for row in csv.DictReader(file)}
+
+
+def turn_of(day: date) -> range:
+    """The seeds whose answers the reference computes again on a day."""
+    return SEEDS[day.toordinal() % TURNS :: TURNS]
 
 
 def answer(seed: int) -> tuple[str, str]:

@@ -202,13 +202,15 @@ def _same(v: Any) -> Any:
 
 
 def unary(op: Any, arg: Any, result: Any) -> Convert:
-    """-x, +x, ~x, not x."""
+    """-x, +x, ~x, not x.  Of an integer in its own type, then widened."""
     if op is operator.not_:
         return operator.not_
     enter = cast(arg, result) or _same
+    if isinstance(arg, types.Integer):
+        cut = wrap(arg)
+        return lambda v: enter(cut(op(v)))
     if isinstance(result, types.Integer):
-        cut = wrap(result)
-        return lambda v: cut(op(enter(v)))
+        return lambda v: op(enter(v))
     return lambda v: op(enter(v))
 
 

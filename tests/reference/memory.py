@@ -11,6 +11,8 @@ from numba.np.numpy_support import as_dtype
 
 from .marks import NO, ROUND, START
 
+ROUNDS = 10_000  # of one loop of one thread
+
 
 class Fault(Exception):
     """The kernel does what CUDA leaves undefined: a bad index, a divergent barrier."""
@@ -146,6 +148,8 @@ class Thread:
         self.ways.append(Way(number, what != NO, self.block, self.number, together))
         if what == ROUND:
             self.loops[number] = turn + 1
+            if turn > ROUNDS:
+                raise Fault("a loop that does not end")
 
     def together(self, site: int) -> tuple[Any, ...]:
         return (*self.path, site, *(self.loops[k] for k in self.around[site]))

@@ -5,6 +5,7 @@ A failure is made small and printed; `python -m tests.reference.kept` keeps such
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -28,22 +29,47 @@ def test_random_kernels_agree_with_the_reference(start: int) -> None:
     assert [text for text in map(wrong, range(start, start + 5)) if text] == []
 
 
-@pytest.mark.parametrize("start", range(answers.SEEDS.start, answers.SEEDS.stop, 50))
-def test_many_small_kernels_give_the_stored_answers(start: int) -> None:
-    """What the reference once gave for them."""
+def unlike_stored(seeds: range) -> list[int]:
+    """Seeds whose kernels give something else in the simulator, in lockstep, than the reference
+    once gave."""
     stored = answers.stored()
-    for seed in range(start, start + 50):
+    wrong = []
+    for seed in seeds:
         case = answers.case(seed)
         text, outputs = stored[seed]
         assert answers.of_text(case.text) == text, "run `python -m tests.reference.answers`"
-        assert answers.digest(verdict.simulated(case)) == outputs, f"seed {seed}"
+        if answers.digest(verdict.simulated(case)) != outputs:
+            wrong.append(seed)
+    return wrong
+
+
+@pytest.mark.parametrize("start", answers.FEW[::50])
+def test_hundreds_of_small_kernels_give_the_stored_answers(start: int) -> None:
+    """Run by the simulator alone."""
+    assert unlike_stored(range(start, start + 50)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", answers.SEEDS[len(answers.FEW) :: 300])
+def test_thousands_of_small_kernels_give_the_stored_answers(start: int) -> None:
+    """The same over all the others."""
+    assert unlike_stored(range(start, start + 300)) == []
 
 
 @pytest.mark.slow
 def test_stored_answers_are_the_references() -> None:
-    """Every sixth of them, computed again."""
+    """Those whose turn it is, computed again; the seeds stand in the failure, whatever the day."""
     stored = answers.stored()
-    assert [s for s in answers.SEEDS[::6] if answers.answer(s) != stored[s]] == []
+    turn = answers.turn_of(date.today())
+    assert [seed for seed in turn if answers.answer(seed) != stored[seed]] == []
+
+
+def test_every_stored_answer_has_its_turn() -> None:
+    """Within TURNS days, whenever they begin."""
+    for first in (date(2026, 1, 1), date(2027, 12, 31)):
+        days = [first + timedelta(days=k) for k in range(answers.TURNS)]
+        turns = [seed for day in days for seed in answers.turn_of(day)]
+        assert sorted(turns) == list(answers.SEEDS) == list(answers.stored())
 
 
 @pytest.mark.slow

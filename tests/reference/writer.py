@@ -146,7 +146,7 @@ class Writer:
             atomic=self.atomic, j=e.integer(1),
         ))  # fmt: skip
 
-    def loop(self, indent: int) -> None:
+    def loop(self, indent: int, around: bool) -> None:
         r, e = self.r, self.e
         name = self.fresh("j")
         form = r.random()
@@ -172,11 +172,15 @@ class Writer:
         kinds.append(name)
         self.body(indent + 1, True)
         kinds.remove(name)
-        if r.random() < 0.15:
-            self.add(indent, "else:")
-            self.body(indent + 1, False)
+        self.otherwise(indent, around)
 
-    def repeat(self, indent: int) -> None:
+    def otherwise(self, indent: int, around: bool) -> None:
+        """Perhaps the `else` of a loop; around: whether there is a loop for it to leave."""
+        if self.r.random() < 0.15:
+            self.add(indent, "else:")
+            self.body(indent + 1, around)
+
+    def repeat(self, indent: int, around: bool) -> None:
         name = self.fresh("k")
         self.add(indent, f"{name} = i * 0")
         test = self.e.repeats()
@@ -186,6 +190,7 @@ class Writer:
         self.e.integers.append(name)
         self.body(indent + 1, True)
         self.e.integers.remove(name)
+        self.otherwise(indent, around)
 
     def statement(self, indent: int, loop: bool) -> None:
         r = self.r
@@ -197,9 +202,9 @@ class Writer:
         elif kind == "store":
             self.store(indent)
         elif kind == "for":
-            self.loop(indent)
+            self.loop(indent, loop)
         elif kind == "while":
-            self.repeat(indent)
+            self.repeat(indent, loop)
         else:
             self.add(indent, f"if {self.e.condition()}:")
             self.body(indent + 1, loop)
