@@ -109,10 +109,11 @@ guess = "?"  # blocks of 128
 def blocks_of(size):
     sizes = (8, 32, 128, 256, 512, 1000)
     sums = [float(blocked_sum(np.ones(1000), one, "bf16")) for one in sizes]
-    figure, axes = plt.subplots(figsize=(6, 2.6))
+    figure, axes = plt.subplots(figsize=(6, 2.6), layout="constrained")
     colours = ["tab:orange" if one == size else "tab:gray" for one in sizes]
     axes.bar([str(one) for one in sizes], sums, color=colours)
     axes.set(xlabel="values in a block", ylabel="sum of 1000 ones")
+    plt.close(figure)
     return bundle(figure, f"blocks of {size}: {sums[sizes.index(size)]:g}")
 
 
