@@ -198,3 +198,30 @@ def test_refusals():
     with pytest.raises(FormatError, match="the same number of blocks"):
         scaled_matmul(quantise(np.zeros((1, 32)), "mxfp4"), quantise(np.zeros((1, 64)), "mxfp4"))
     assert decode(quantise(np.ones(32), "mxfp8").scales, "e8m0")[0] == 2.0**-8
+
+
+def test_square_blocks_are_the_same_for_the_transpose():
+    """16 x 16: both directions give equal values; blocks of one row do not."""
+    weights = normal(48, 64, seed=16)
+    square, turned = (quantise(w, NVFP4, rows=16).dequantise() for w in (weights, weights.T))
+    flat, flat_turned = (quantise(w, NVFP4).dequantise() for w in (weights, weights.T))
+    np.testing.assert_array_equal(square, turned.T)
+    assert (flat != flat_turned.T).any()
+
+
+def test_square_blocks_by_hand():
+    """The scale of a square is that of its largest value, in each of its rows."""
+    weights = normal(32, 32, seed=17)
+    kept = quantise(weights, NVFP4, rows=16)
+    tops = np.abs(weights).reshape(2, 16, 2, 16).max(axis=(1, 3))
+    want = np.abs(tops) / 6 / float(kept.tensor)
+    got = decode(kept.scales, "e4m3").reshape(2, 16, 2)
+    assert (got == got[:, :1]).all() and kept.nbytes == quantise(weights, NVFP4).nbytes
+    np.testing.assert_array_equal(got[:, 0], want.astype(ml_dtypes.float8_e4m3fn).astype(float))
+
+
+def test_rows_that_do_not_fill_a_square_are_refused():
+    with pytest.raises(FormatError, match="blocks of 16 rows do not divide 20 rows"):
+        quantise(normal(20, 32), NVFP4, rows=16)
+    with pytest.raises(FormatError, match="do not divide 1 rows"):
+        quantise(normal(32), NVFP4, rows=16)

@@ -3,7 +3,10 @@
 value = element * scale            MX formats: 32 elements, the scale a power of two (E8M0)
 value = element * scale * tensor   NVFP4: 16 elements, the scale an E4M3, one fp32 for the tensor
 
-Blocks lie along the last axis, which their size must divide.
+Blocks lie along the last axis, which their size must divide.  With rows=16 a block of NVFP4 is
+square, 16 x 16, as Transformer Engine scales weights: then a tensor and its transpose have the same
+values.  Each row still keeps a scale for each of its 16 elements; that layout is an assumption of
+ours.
 
 Two rules make the exponent of an MX scale from amax, the largest magnitude of a block:
 up      the smallest power of two with amax / scale <= largest element: nothing is cut off
@@ -13,7 +16,8 @@ Arithmetic is float64 and rounded once, where a GPU divides in float32: an eleme
 the middle between two numbers to 24 bits may come out as the other of the two.
 
 Sources: OCP Microscaling Formats (MX) Specification 1.0, sections 5 and 6.3 (the rule floor);
-NVIDIA Transformer Engine documentation, "MXFP8" (the rule up) and "NVFP4" (both scales), 2026-08.
+NVIDIA Transformer Engine documentation, "MXFP8" (the rule up) and "NVFP4" (both scales, square
+blocks), 2026-08.
 """
 
 from __future__ import annotations
@@ -111,13 +115,15 @@ def block_format_of(name: BlockFormat | str) -> BlockFormat:
 
 
 def quantise(
-    values: Floats, fmt: BlockFormat | str, *, rule: ScaleRule = "up",
+    values: Floats, fmt: BlockFormat | str, *, rows: int = 1, rule: ScaleRule = "up",
     rounding: Rounding = "nearest", rng: np.random.Generator | None = None,
 ) -> Blocked:  # fmt: skip
     """Values in a block format: a scale for each block, elements rounded and never overflowing.
 
+    rows: neighbouring rows that share a scale, 16 for NVFP4's square blocks of weights.
     rule: how an MX scale is made; NVFP4 has one rule.  rounding, rng: for the elements, as in
-    `encode`.  FormatError: the last axis is no multiple of the block; NaN or infinity in NVFP4.
+    `encode`.  FormatError: the last axis is no multiple of the block, the one before it no multiple
+    of `rows`; NaN or infinity in NVFP4.
     A block of MX with a NaN or an infinity gets the scale NaN, as the specification has it.
     """
     fmt = block_format_of(fmt)
@@ -127,7 +133,7 @@ def quantise(
         raise FormatError(f"the last axis has {length} elements, and a block of {fmt.name} has "
                           f"{fmt.block}: pad it.")  # fmt: skip
     blocks = _in_blocks(wide, fmt.block)
-    amax = np.abs(blocks).max(axis=-1)
+    amax = _shared(np.abs(blocks).max(axis=-1), rows)
     tensor = np.float32(1.0)
     if fmt.tensor_scale:
         tensor = tensor_scale(float(amax.max(initial=0.0)), fmt)
@@ -179,6 +185,17 @@ def scaled_matmul(a: Blocked, b: Blocked) -> Floats:
     dots = np.einsum("mkx,nkx->mnk", left, right)
     scales = decode(a.scales, a.fmt.scale)[:, None] * decode(b.scales, b.fmt.scale)[None, :]
     return (dots * scales).sum(axis=-1) * float(a.tensor) * float(b.tensor)
+
+
+def _shared(amax: Floats, rows: int) -> Floats:
+    """The largest of each `rows` neighbouring rows, in all of them: (..., m, blocks) as it was."""
+    if rows == 1:
+        return amax
+    if amax.ndim < 2 or rows < 1 or amax.shape[-2] % rows:
+        count = amax.shape[-2] if amax.ndim > 1 else 1
+        raise FormatError(f"blocks of {rows} rows do not divide {count} rows: pad them.")
+    tall = amax.reshape(*amax.shape[:-2], amax.shape[-2] // rows, rows, amax.shape[-1])
+    return np.repeat(tall.max(axis=-2), rows, axis=-2)
 
 
 def _in_blocks(values: np.ndarray, block: int) -> np.ndarray:
