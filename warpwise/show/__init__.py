@@ -23,12 +23,13 @@ from .stages import Stages, show_stages
 from .steps import Steps, show_steps
 from .tables import Table, table
 from .timeline import show_timeline
+from .trace import TracePicture, show_trace, trace_lanes, trace_totals
 
 __all__ = [
     "BankMap", "Flow", "FormatPicture", "Gantt", "LadderPicture", "LaneQueues", "Lanes", "Picture",
-    "PlanPicture", "Rounds", "Sectors", "Stages", "Steps", "Table", "compare", "show_banks",
-    "show_chunks", "show_flow", "show_format", "show_holdings", "show_lanes", "show_occupancy",
-    "show_plan", "show_queues", "show_roofline", "show_rounds", "show_sass", "show_schedule",
-    "show_sectors", "show_stages", "show_steps", "show_threads", "show_timeline", "table",
-    "turn_plan", "turn_roofline",
+    "PlanPicture", "Rounds", "Sectors", "Stages", "Steps", "Table", "TracePicture", "compare",
+    "show_banks", "show_chunks", "show_flow", "show_format", "show_holdings", "show_lanes",
+    "show_occupancy", "show_plan", "show_queues", "show_roofline", "show_rounds", "show_sass",
+    "show_schedule", "show_sectors", "show_stages", "show_steps", "show_threads", "show_timeline",
+    "show_trace", "table", "trace_lanes", "trace_totals", "turn_plan", "turn_roofline",
 ]  # fmt: skip
