@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from grading.lab import CourseCell, Exercise, Lab, LabError, checked_names
-from grading.verify import ASK
+from grading.verify import ASK, run_name
 from warpwise import curriculum
 from warpwise.authoring import build_lab, read_source
-from warpwise.check import specs
+from warpwise.check import FunctionSpec, specs
 
 
 def load_lab(name: str) -> Lab:
@@ -43,5 +43,7 @@ def load_lab(name: str) -> Lab:
             raise LabError(f"The lab of {unit.name} has no cell named {exercise.name}.")
         if type(spec) not in ASK:
             raise LabError(f"The grader knows no way to judge {exercise.name}: a {type(spec)}.")
+        if isinstance(spec, FunctionSpec) and spec.run is not None:
+            run_name(spec)
         exercises.append(Exercise(exercise.name, answers.get(exercise.name, exercise.name), spec))
     return Lab(unit.name, cells, tuple(exercises))

@@ -7,6 +7,8 @@ the student's process on inputs drawn here; only the values it returned are judg
 from __future__ import annotations
 
 import ast
+import base64
+import pickle
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -17,7 +19,7 @@ from grading import wire
 from grading.answers import Answer, Answers
 from grading.apart import TooSlow, apart
 from grading.kernels import KernelSource, kernel_source, numba_kernel
-from grading.lab import Exercise, Lab
+from grading.lab import Exercise, Lab, LabError
 from grading.reasons import Note, note
 from grading.results import ExerciseResult
 from grading.rounds import Gathered
@@ -89,10 +91,25 @@ def _ask_for_values(
     exercise: Exercise, answer: Answer, answers: Answers, lab: Lab, seed: int
 ) -> Question:
     """A function is called in the student's process on the inputs drawn here."""
-    inputs = tuple(inputs_of(exercise.spec, seed, "grader"))
-    encoded = [wire.encode(arguments) for arguments in inputs]
-    request = {"kind": "function", "name": exercise.answer, "inputs": encoded}
+    spec = exercise.spec
+    inputs = tuple(inputs_of(spec, seed, "grader"))
+    request: dict[str, Any] = {"kind": "function", "name": exercise.answer}
+    if isinstance(spec, FunctionSpec) and spec.run is not None:
+        # Towards the student's process a pickle is as good as plain data; never the other way.
+        encoded: list[Any] = [base64.b64encode(pickle.dumps(one)).decode() for one in inputs]
+        request |= {"kind": "run", "run": run_name(spec)}
+    else:
+        encoded = [wire.encode(arguments) for arguments in inputs]
+    request["inputs"] = encoded
     return Question(exercise, answer, inputs=inputs, request=request)
+
+
+def run_name(spec: FunctionSpec) -> str:
+    """Where the student's process finds `spec.run`.  Raises LabError where it cannot."""
+    module, name = getattr(spec.run, "__module__", ""), getattr(spec.run, "__qualname__", "")
+    if not module.startswith("warpwise.") or module.startswith("warpwise.check") or "." in name:
+        raise LabError(f"{spec.name} is run by {module}.{name}, which students do not have.")
+    return f"{module}:{name}"
 
 
 #: What is asked for, by kind of spec; a lab with another kind cannot be graded.
@@ -185,14 +202,20 @@ def _values(asked: Question, gathered: Gathered, seed: int) -> ExerciseResult:
         values = [_outcome(one) for one in outcomes]
     except wire.WireError:
         values = []
-    if len(values) != len(asked.inputs):
+    inputs = asked.inputs
+    if 0 < len(values) < len(inputs) and values[-1].get("last"):
+        inputs = inputs[: len(values)]
+    if len(values) != len(inputs):
         why = note("malformed-answers", name=exercise.answer)
         return _settled(exercise, "no-answer", why, answer)
     function = answer.definition.function
     names = [one.arg for one in function.args.args] if function else []
     judged = judge_values(
-        exercise.spec, asked.inputs, values, seed=seed, called=exercise.answer, names=names
+        exercise.spec, inputs, values, seed=seed, called=exercise.answer, names=names
     )
+    if judged.status == "pass" and len(inputs) < len(asked.inputs):
+        why = note("malformed-answers", name=exercise.answer)
+        return _settled(exercise, "no-answer", why, answer)
     return _judged(exercise, judged)
 
 
@@ -212,7 +235,8 @@ def _outcome(entry: Any) -> plain.Outcome:
     if not isinstance(changed, list) or not all(type(k) is int and k >= 0 for k in changed):
         raise wire.WireError("not a list of arguments")
     value = wire.decode(_part(entry, "value"))
-    return {"returned": plain.encode(value)} | ({"changed": changed} if changed else {})
+    found = {"returned": plain.encode(value)} | ({"changed": changed} if changed else {})
+    return found | ({"last": True} if plain.is_last(value) else {})
 
 
 def _part(entry: Any, key: str) -> Any:

@@ -233,3 +233,32 @@ def test_operations_may_be_left_out_and_bytes_over_links_counted():
     dear = judge(spec, twice)
     assert dear.diagnosis == "too_many_bytes"
     assert "112 bytes over its links" in " ".join(dear.message.split())
+
+
+def test_less_than_right_values_take_was_not_counted():
+    """Data that goes another way than messages, and messages that the clock does not see."""
+    spec = ranks_spec(
+        "quick_sum", "t0_00_test", 1, worlds, total, ("x", "net"),
+        Limits(by_hand=True, least_bytes=lambda w: 1000.0),
+    )  # fmt: skip
+    record = judge(spec, right)
+    assert record.diagnosis == "not_sent"
+    assert "no right answer does with fewer than 1,000" in " ".join(record.message.split())
+
+    spec = ranks_spec("quick_sum", "t0_00_test", 1, worlds, total, ("x", "net"),
+                      Limits(most_seconds=lambda w: 1.0))  # fmt: skip
+    assert judge(spec, right).status == "pass"
+    assert judge(spec, plain_messages).diagnosis == "not_timed"
+
+
+def test_a_value_that_is_no_data_is_said():
+    record = judge(SPEC, lambda x, net: {1, 2})
+    assert record.diagnosis == "rank_failed"
+    assert "it returned a set: return numbers" in " ".join(record.message.split())
+
+
+def test_a_function_that_cannot_travel_is_its_writers_fault():
+    lock = __import__("threading").Lock()
+    record = judge(SPEC, lambda x, net: lock)
+    assert (record.status, record.diagnosis) == ("fail", "raised")
+    assert "cannot be pickled" in " ".join(record.message.split())

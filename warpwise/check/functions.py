@@ -52,8 +52,8 @@ def collect(
     """
     if not callable(answer):
         return [{"returned": plain.encode(answer)} for _ in inputs]
-    run = (isinstance(spec, FunctionSpec) and spec.run) or plain.call
-    return [run(answer, args) for args in inputs]
+    run = spec.run if isinstance(spec, FunctionSpec) else None
+    return [plain.run(run, answer, args) if run else plain.call(answer, args) for args in inputs]
 
 
 def judge_function(

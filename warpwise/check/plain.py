@@ -31,6 +31,27 @@ def call(function: Callable[..., Any], args: Sequence[Any]) -> Outcome:
     return {**outcome, "changed": changed} if changed else outcome
 
 
+def run(
+    how: Callable[[Callable[..., Any], Sequence[Any]], Any],
+    function: Callable[..., Any],
+    args: Sequence[Any],
+) -> Outcome:
+    """The same for an answer that is not simply called: `how(function, args)` tells of it.
+
+    "last" in what it tells: there is no use in trying further arguments.
+    """
+    try:
+        told = how(function, args)
+    except (Exception, SystemExit) as error:
+        return _raised(error)
+    return {"returned": encode(told)} | ({"last": True} if is_last(told) else {})
+
+
+def is_last(told: Any) -> bool:
+    """Whether what was told of a run asks for no further one."""
+    return isinstance(told, dict) and told.get("last") is True
+
+
 def encode(value: Any) -> Any:
     """Plain data for JSON: NumPy scalars become Python's, tuples lists, arrays a dictionary."""
     if value is None or isinstance(value, bool | int | float | str):

@@ -1,8 +1,8 @@
 """Judging functions that run on ranks: that they end, what each rank returns, what they send.
 
-World    one case: how many ranks, and what each of them is given
-A function is called on every rank with that rank's arguments, and with a `Net` as the last one
-where the world has a network.  Its ledger is the recorder's; its time is the network's, virtual.
+A function is called on every rank of a `World` with that rank's arguments, and with a `Net` as the
+last one where the world has a network.  Its ledger is the recorder's; its time is the network's,
+virtual.  Counts and times are said by the process that ran the function; values it has to compute.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fabric import Network, given
+from ..fabric.world import TIMEOUT, World, on_ranks
 from . import plain
 from .cases import Level
 from .spec import FLOAT, FunctionSpec, Hints
@@ -24,26 +24,11 @@ Found = tuple[str, str] | None  # diagnosis, what is wrong
 
 # What ends a collective by hand: messages, and what only waits.
 MESSAGES = frozenset({"send", "recv", "barrier"})
-TIMEOUT = 6.0  # seconds of a case; a cycle is told at once
-
-
-@dataclass(frozen=True)
-class World:
-    """`args[rank]` is what rank gets; arrays are handed over as torch tensors.
-
-    network   where time is judged: the function gets a Net as its last argument
-    """
-
-    args: tuple[tuple[Any, ...], ...]
-    network: Network | None = None
-
-    @property
-    def ranks(self) -> int:
-        return len(self.args)
-
-    def __str__(self) -> str:
-        first = ", ".join(_size(value) for value in self.args[0])
-        return f"{self.ranks} ranks" + (f", rank 0 with {first}" if first else "")
+TOLD: Mapping[str, Any] = {
+    "ranks": int, "status": list, "sentence": str, "failed": str, "last": bool,
+    "values": list, "seconds": float, "sent": int, "wire": (int, float), "rounds": int,
+    "operations": list,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,6 +38,7 @@ class Limits:
     by_hand   only messages between two ranks, no collective
     without   operations that are not to be called
     most_bytes, most_rounds   world -> what the busiest rank may send, and rounds of messages
+    least_bytes               world -> what it cannot do without, by theory: fewer were not counted
     most_wire                 world -> bytes over its links, a collective's as the ledger models
     most_seconds              world -> virtual seconds until the last rank is done
     """
@@ -60,6 +46,7 @@ class Limits:
     by_hand: bool = False
     without: frozenset[str] = frozenset()
     most_bytes: Callable[[World], float] | None = None
+    least_bytes: Callable[[World], float] | None = None
     most_rounds: Callable[[World], int] | None = None
     most_wire: Callable[[World], float] | None = None
     most_seconds: Callable[[World], float] | None = None
@@ -92,44 +79,59 @@ def ranks_spec(
 
     def examine(args: Sequence[Any], got: Any) -> Found:
         world: World = args[0]
-        found = _ended(got) or _values(world, got, reference(world), tolerance, suspects or {})
-        return found or _cost(world, got, most)
+        found = (
+            _untold(world, got)
+            or _ended(got)
+            or _values(world, got, reference(world), tolerance, suspects or {})
+        )
+        return found or _uncounted(world, got, most) or _cost(world, got, most)
 
     own: dict[str, tuple[str, str]] = {**HINTS, **(hints or {})}
     return FunctionSpec(
         name, unit, points, inputs, reference, tolerance, own, {}, {**CAUSES, **(causes or {})},
-        examine, on_ranks, takes, lambda args: str(args[0]),
+        examine, on_ranks, takes, lambda args: _said(args[0]),
     )  # fmt: skip
 
 
-def on_ranks(answer: Callable[..., Any], args: Sequence[Any]) -> plain.Outcome:
-    """Run the answer on the ranks of a world; all that is judged, as plain data."""
-    from ..ranks import run_ranks
-
-    world: World = args[0]
-    outcome = run_ranks(
-        given.call, world.ranks, answer, world.args, world.network, timeout=TIMEOUT, raises=False
+def _untold(world: World, got: Any) -> Found:
+    """Whether this is what `on_ranks` tells; a process that lies may tell anything."""
+    slug, ran = "not_told", "what came back is not what a run on ranks tells"
+    if not isinstance(got, dict) or not isinstance(got.get("status"), list):
+        return slug, ran
+    ok = all(status == "ok" for status in got["status"])
+    wanted = TOLD if ok else dict(list(TOLD.items())[:5])
+    fits = got.keys() == wanted.keys() and all(
+        isinstance(got[key], kind) and not (kind is not bool and isinstance(got[key], bool))
+        for key, kind in wanted.items()
     )
-    first = outcome.first
-    told: dict[str, Any] = {
-        "ranks": world.ranks,
-        "status": list(outcome.status),
-        "sentence": str(getattr(outcome.diagnosis, "sentence", "")),
-        "failed": "" if first is None else f"rank {first.rank} failed: {first}",
-    }
-    if outcome.ok:
-        ledger = outcome.ledger
-        rounds = ledger.rounds()
-        told |= {
-            "values": [value for value, _ in outcome.values],
-            "seconds": max(seconds for _, seconds in outcome.values),
-            "sent": max(ledger.of("send").bytes, default=0),
-            "wire": max(ledger.wire, default=0),
-            "rounds": max((r for r in rounds if r is not None), default=0),
-            "operations": sorted({entry.operation for entry in ledger.entries}),
-        }
-    made = {"returned": plain.encode(told)}
-    return made if outcome.ok else {**made, "last": True}
+    if not fits or got["ranks"] != world.ranks or len(got["status"]) != world.ranks:
+        return slug, ran
+    if not all(isinstance(one, str) for one in (*got["status"], *got.get("operations", ()))):
+        return slug, ran
+    if ok and (got["last"] or got["failed"] or len(got["values"]) != world.ranks):
+        return slug, ran
+    numbers = [got[key] for key in ("seconds", "sent", "wire", "rounds") if ok]
+    return None if all(0 <= number < float("inf") for number in numbers) else (slug, ran)
+
+
+def _uncounted(world: World, got: Mapping[str, Any], limits: Limits) -> Found:
+    """Values are right: whether less was counted than such values take."""
+    if limits.by_hand and world.ranks > 1 and not got["operations"]:
+        return "not_sent", "no message was counted"
+    if limits.least_bytes is not None and got["sent"] < limits.least_bytes(world):
+        return "not_sent", (
+            f"the busiest rank sends {got['sent']:,} bytes as counted; no right answer does with "
+            f"fewer than {limits.least_bytes(world):,.10g}"
+        )
+    if limits.most_seconds is not None and world.network is not None and got["sent"]:
+        links = [world.network.link(a, b) for a in range(world.ranks) for b in range(world.ranks)]
+        least = min(link.time(got["sent"]) for link in links)
+        if got["seconds"] < least * (1 - 1e-9):
+            return "not_timed", (
+                f"the busiest rank sends {got['sent']:,} bytes, which take {least * 1e6:.6g} us on "
+                f"this network (modelled); its clock is at {got['seconds'] * 1e6:.6g} us"
+            )
+    return None
 
 
 def _ended(got: Mapping[str, Any]) -> Found:
@@ -203,6 +205,11 @@ def _cost(world: World, got: Mapping[str, Any], limits: Limits) -> Found:
     return None
 
 
+def _said(world: World) -> str:
+    first = ", ".join(_size(value) for value in world.args[0])
+    return f"{world.ranks} ranks" + (f", rank 0 with {first}" if first else "")
+
+
 def _size(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape}"
@@ -212,6 +219,10 @@ def _size(value: Any) -> str:
 CAUSES: Mapping[str, str] = {
     "hang": "A rank waits for something that never comes.",
     "rank_failed": "One rank raised an exception; the others then waited in vain.",
+    "not_told": "The run on ranks did not come to the end that the grader waits for.",
+    "not_sent": "What travels between ranks has to go through torch.distributed, where it is "
+    "counted.",
+    "not_timed": "Messages that do not go through net take no time here.",
     "collective_used": "The exercise builds the collective out of send and recv.",
     "operation_used": "The exercise is to do without this operation.",
     "too_many_bytes": "Whole arrays travel where a part would do, or some travel twice.",
@@ -236,6 +247,18 @@ HINTS: Mapping[str, tuple[str, str]] = {
     "no_return": (
         "What does the function give back on every rank?",
         "End it with a return, on every path, whatever the rank.",
+    ),
+    "not_told": (
+        "Does the function leave the machinery of ranks alone?",
+        "Use torch.distributed and the arguments, and return a value on every rank.",
+    ),
+    "not_sent": (
+        "Which line of the function sends?",
+        "Let ranks exchange data by messages alone: no files, no shared memory.",
+    ),
+    "not_timed": (
+        "Which call moves the clock net.now on?",
+        "Send with net.send and net.sendrecv, receive with net.recv.",
     ),
     "collective_used": (
         "Which calls of torch.distributed take part of two ranks only?",

@@ -110,7 +110,9 @@ class FunctionSpec:
     suspects: {diagnosis: function of the same arguments giving the known wrong value}.
     examine: (arguments, returned) -> None when it is right, else (diagnosis, what is wrong), where
         many values are right: it replaces the comparison with the reference, which is not called.
-    run: (answer, arguments) -> plain outcome, where an answer is not simply called; see `ranked`.
+    run: (answer, arguments) -> what to judge, as plain data, where an answer is not simply called;
+        see `fabric.world`.  A function of a module outside `check`: a grader runs it, by its name,
+        in the student's process, where there are no checks.
     takes: the names of the answer's parameters, where they are not the reference's.
     said: arguments -> the failing case in words, where a call does not tell it.
     """
@@ -125,7 +127,7 @@ class FunctionSpec:
     suspects: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     causes: Mapping[str, str] = field(default_factory=dict)
     examine: Callable[[Sequence[Any], Any], tuple[str, str] | None] | None = None
-    run: Callable[[Callable[..., Any], Sequence[Any]], dict[str, Any]] | None = None
+    run: Callable[[Callable[..., Any], Sequence[Any]], Any] | None = None
     takes: tuple[str, ...] = ()
     said: Callable[[Sequence[Any]], str] | None = None
 

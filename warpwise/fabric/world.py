@@ -1,0 +1,104 @@
+"""A function on the ranks of a world, and what can be told of it: `warpwise.check.ranked` runs it.
+
+World    one case: how many ranks, and what each of them is given
+Stands here, not in `check`: each rank imports this module, and a grader's student side has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .net import Net
+from .network import Network
+
+TIMEOUT = 6.0  # seconds of a case; a cycle is told at once
+
+
+@dataclass(frozen=True)
+class World:
+    """`args[rank]` is what rank gets; arrays are handed over as torch tensors.
+
+    network   where time is judged: the function gets a Net as its last argument
+    """
+
+    args: tuple[tuple[Any, ...], ...]
+    network: Network | None = None
+
+    @property
+    def ranks(self) -> int:
+        return len(self.args)
+
+
+def on_ranks(answer: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
+    """Run the answer on the ranks of the world `args[0]`; all that is judged, as plain data.
+
+    The function is called on every rank with that rank's arguments.  Its ledger is the recorder's;
+    its time is the network's, virtual.  "last": there is no use in trying other worlds.
+    """
+    from ..ranks import run_ranks
+
+    world: World = args[0]
+    outcome = run_ranks(
+        call, world.ranks, answer, world.args, world.network, timeout=TIMEOUT, raises=False
+    )
+    first = outcome.first
+    told: dict[str, Any] = {
+        "ranks": world.ranks,
+        "status": list(outcome.status),
+        "sentence": str(getattr(outcome.diagnosis, "sentence", "")),
+        "failed": "" if first is None else f"rank {first.rank} failed: {first}",
+        "last": not outcome.ok,
+    }
+    if outcome.ok:
+        ledger = outcome.ledger
+        rounds = ledger.rounds()
+        told |= {
+            "values": [value for value, _ in outcome.values],
+            "seconds": max(seconds for _, seconds in outcome.values),
+            "sent": max(ledger.of("send").bytes, default=0),
+            "wire": max(ledger.wire, default=0),
+            "rounds": max((r for r in rounds if r is not None), default=0),
+            "operations": sorted({entry.operation for entry in ledger.entries}),
+        }
+    return told
+
+
+def call(
+    answer: Callable[..., Any], args_by_rank: Sequence[Sequence[Any]], network: Network | None
+) -> tuple[Any, float]:
+    """The answer's value on this rank and its virtual time.
+
+    NumPy arrays are handed over as torch tensors and tensors come back as NumPy arrays.  With a
+    network the function gets its Net as the last argument.
+    """
+    import torch.distributed as dist
+
+    args = [_given(value) for value in args_by_rank[dist.get_rank()]]
+    net = None if network is None else Net(network)
+    value = answer(*args) if net is None else answer(*args, net)
+    return _taken(value), 0.0 if net is None else net.now
+
+
+def _given(value: Any) -> Any:
+    import torch
+
+    return torch.from_numpy(value.copy()) if isinstance(value, np.ndarray) else value
+
+
+def _taken(value: Any) -> Any:
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return value.detach().cpu().numpy()
+    if isinstance(value, list | tuple):
+        return [_taken(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _taken(item) for key, item in value.items()}
+    if value is None or isinstance(value, bool | int | float | str | np.ndarray | np.generic):
+        return value
+    name = type(value).__name__
+    raise TypeError(f"it returned a {name}: return numbers, texts, lists, dictionaries or tensors")
