@@ -292,3 +292,34 @@ out[i] = n
 def test_none_equals_nothing_else(expression: str, value: int) -> None:
     """Numba decides comparisons with None while it compiles."""
     assert evaluate(body(f"z = None\nout[i] = {expression}", ", x"), 3) == [value] * N
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("max(x)", 3), ("min(x)", -1), ("max(x[::-2]) - min(x[1:3])", 3), ("max(row[0])", 7),
+        ("max(bad)", 5), ("min(bad)", 2),
+    ],
+)  # fmt: skip
+def test_min_and_max_of_an_array_compare_from_the_left(expression: str, value: float) -> None:
+    """As Numba compiles them: a NaN that is not the first element is never chosen."""
+    arrays = np.array([3.0, -1, 1, 2]), np.array([[7, 2]], np.int8), np.array([5, np.nan, 2])
+    assert evaluate(body(f"out[i] = {expression}", ", x, row, bad"), *arrays) == [value] * N
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("out[i] = max(x)", "max takes numbers, a tuple or a 1-D array"),
+        ("out[i] = sorted(out)[0]", "Python's sorted cannot be used in a kernel"),
+        ("out[i] = len(str(3))", "Python's str cannot be used in a kernel"),
+        ("out[i] = cuda.blockDim", "blockDim itself is no number.*\n.*\n  Write cuda.blockDim.x"),
+        ("out[i] = None", "something that is no number cannot be stored into out"),
+        ("out[i] = int('3')", "int does not take something that is no number"),
+        ("for j in range(0, 4, 0.5): out[i] += j", "which makes the step 0.5 a 0"),
+    ],
+)  # fmt: skip
+def test_what_is_no_number_is_named(line: str, message: str) -> None:
+    """With what to write instead, where there is something."""
+    with pytest.raises(SimtError, match=message):
+        evaluate(body(line, ", x"), np.zeros((2, 2)))

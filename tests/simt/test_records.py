@@ -535,7 +535,7 @@ def test_a_bad_index_is_reported_where_the_record_is_used() -> None:
         ("o[0] = a[0] == a[1]", "== does not take record(x, y, k) and record(x, y, k)"),
         ("if a[0]:\n    pass", "record(x, y, k) cannot be used as a condition"),
         ("o[0] = len(a[0])", "len() of record(x, y, k)"),
-        ("a['x'] = o", "an index of a has type no number; it has to be an integer"),
+        ("a['x'] = o", "an index of a is something that is no number; it has to be an integer"),
         ("a[0].x = a", "array(record(x, y, k), 1d) cannot be stored into a.x"),
         ("o.x = 1", "o is array(float64, 1d); only fields of records can be assigned to"),
         ("a.x = 1", "a is array(record(x, y, k), 1d); only fields of records can be assigned to"),

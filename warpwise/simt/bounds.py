@@ -27,4 +27,8 @@ def of_range(fl: Expressions, node: ast.AST, args: list[Val]) -> list[Val]:
         kind = typing.types.int64
     zero, one = fl.number(node, 0), fl.number(node, 1)
     full = {1: [zero, *args, one], 2: [*args, one], 3: args}[len(args)]
+    step = full[2]
+    if step.known and typing.is_float(step.type) and abs(step.const) < 1:
+        fl.fail(TypingError, node, f"range() counts in integers, which makes the step "
+                f"{step.const} a 0", "Count in integers, and multiply in the loop.")  # fmt: skip
     return [fl.cast(value, kind, node) for value in full]

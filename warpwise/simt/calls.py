@@ -204,7 +204,9 @@ def _lower_min_max(name: str) -> Handler:
         if not args:
             fl.fail(TypingError, node, f"{name} needs at least one argument")
         if len(args) == 1 and isinstance(args[0].type, ArrayType):
-            fl.fail(TypingError, node, f"{name} takes numbers or a tuple here",
+            if args[0].type.ndim == 1:
+                return overloads.lower_builtin(fl, node, builtin, args)
+            fl.fail(TypingError, node, f"{name} takes numbers, a tuple or a 1-D array",
                     f"Write np.{name}({ast.unparse(node.args[0])}).")  # fmt: skip
         flags = [value.type == types.boolean for value in args]
         for value, flag in zip(args, flags):

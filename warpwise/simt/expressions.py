@@ -7,6 +7,7 @@ stays one readable expression.
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -228,6 +229,8 @@ def _lower_name(fl: Expressions, node: ast.Name) -> Val:
     try:
         value = fl.scope.lookup(node.id)
     except KeyError:
+        if hasattr(builtins, node.id):
+            fl.fail(UnsupportedError, node, f"Python's {node.id} cannot be used in a kernel")
         fl.fail(
             TypingError, node, f"the name {node.id} is not defined",
             "Define it before the kernel is launched, or check the spelling.",

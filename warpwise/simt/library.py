@@ -66,10 +66,31 @@ def array_nanmin(a):
     return best
 
 
-#: NumPy function -> the Python function, given a zero of the type of the result
+def items_max(a):
+    """max(a) of Python: compared from the left, so that only a first NaN counts."""
+    assert a.size > 0
+    best = a[0]
+    for value in a[1:]:
+        if value > best:
+            best = value
+    return best
+
+
+def items_min(a):
+    """min(a) of Python."""
+    assert a.size > 0
+    best = a[0]
+    for value in a[1:]:
+        if value < best:
+            best = value
+    return best
+
+
+#: function of an array -> the Python function, given a zero of the type of the result
 REDUCTIONS: dict[Any, Callable[[Any], Callable[..., Any]]] = {
     np.sum: _sum, np.max: lambda _: array_max, np.min: lambda _: array_min,
     np.nanmax: lambda _: array_nanmax, np.nanmin: lambda _: array_nanmin,
+    max: lambda _: items_max, min: lambda _: items_min,
 }  # fmt: skip
 
 

@@ -52,6 +52,14 @@ def lower(fl: Expressions, node: ast.Call, called: Any, name: str) -> Val | None
     return call_device(fl, node, device, name, args, named)
 
 
+def lower_builtin(fl: Expressions, node: ast.Call, called: Any, args: list[Val]) -> Val:
+    """max() or min() of an array."""
+    from .functions import call_device
+
+    device = _implementation(fl, node, called, called.__name__, args, {})
+    return call_device(fl, node, device, called.__name__, args, {})
+
+
 def lower_overloaded_method(fl: Expressions, node: ast.Call, array: Val, name: str) -> Val:
     """array.name(...)"""
     from .functions import arguments_of, call_device, keywords_of

@@ -222,7 +222,7 @@ def flattened(lines: Lines) -> Iterator[str]:
 
 def describe(t: Type) -> str:
     """A type as a reader would say it."""
-    return "no number" if t is STATIC else typing.name_of(t)
+    return "something that is no number" if t is STATIC else typing.name_of(t)
 
 
 def same_type(a: Type, b: Type) -> Type | None:

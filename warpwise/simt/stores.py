@@ -89,6 +89,7 @@ def store_all(fl: Expressions, view: Val, value: Val, node: ast.AST, label: str)
         structures.fill(fl, view, value, label, node)
         return
     if not typing.is_scalar(value.type):
+        fl.no_function(value, node)
         fl.fail(TypingError, node, f"{describe(value.type)} cannot be stored into {label}")
     code = fl.held(fl.cast(value, kind.dtype, node)).code
     fl.emit(f"fill(rt, {view.code}, {code}, {fl.mask}, {site})")
@@ -104,6 +105,7 @@ def store(fl: Function, array: Val, index: str, value: Val, node: ast.AST, label
         vectors.store(fl, array, index, value, node, label)
         return
     if not typing.is_scalar(value.type):
+        fl.no_function(value, node)
         fl.fail(TypingError, node, f"{describe(value.type)} cannot be stored into {label}")
     site = fl.site(node, label, "store", kind.space)
     if fl.program.counted:

@@ -155,9 +155,10 @@ def indices(fl: Expressions, node: ast.Subscript, kind: ArrayType) -> list[Any]:
                 if (typing.is_float(part.type))
                 else ""
             )
+            what = "is" if part.static else "has type"
             fl.fail(
                 TypingError, node,
-                f"an index of {name} has type {describe(part.type)}; it has to be an integer",
+                f"an index of {name} {what} {describe(part.type)}; it has to be an integer",
                 hint,
             )  # fmt: skip
     return parts
