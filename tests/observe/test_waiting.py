@@ -316,6 +316,30 @@ def k(out, count):
     assert found.threads == (((0, 0, 0), (0, 0, 0)), ((1, 0, 0), (0, 0, 0)))
 
 
+def test_blocks_that_hand_a_box_to_and_fro() -> None:
+    """The same; what the other block would do with the data is no finding."""
+    text = """
+def k(out, full):
+    if cuda.threadIdx.x == 0:
+        for j in range(1, 4):
+            if cuda.blockIdx.x == 0:
+                while cuda.atomic.cas(full, 0, 0, 0) != 0: pass
+                out[0] = j
+                cuda.threadfence()
+                cuda.atomic.exch(full, 0, 1)
+            else:
+                while cuda.atomic.cas(full, 0, 1, 1) != 1: pass
+                out[j] = 10 * out[0]
+                cuda.threadfence()
+                cuda.atomic.exch(full, 0, 0)
+"""
+    out = ints(4)
+    kernel(text)[2, 32](out, ints(1))
+    assert out.tolist() == [3, 10, 20, 30]
+    (found,) = findings(text, 2, 32, ints(4), ints(1))
+    assert "thread 0 of block 1 that would change it (line 16: " in found.text
+
+
 def test_loops_that_only_count_are_left_alone() -> None:
     """A long computation is no livelock; one that goes in a circle is."""
     text = "def k(out):\n    n = 0\n    while n < 20000: n += 1\n    out[0] = n\n"

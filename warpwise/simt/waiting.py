@@ -225,6 +225,7 @@ _BY_WARP = (
 
 def explain(run: Any, watcher: Watcher, stuck: LivelockError) -> LivelockError:
     """The error, with who waits for what and for whom; run has one block at a time."""
+    run.observers = (watcher,)  # blocks that are tried out are nobody else's business
     waits = {t: read for t in stuck.threads if (read := watcher.read_by(t)) is not None}
     if not waits:
         return stuck
