@@ -75,7 +75,7 @@ class TracePicture:
             for kind, found in bars.items():
                 ax.broken_barh(
                     found, (row - 0.32, 0.64), facecolor=_COLOURS[kind], hatch=_HATCH.get(kind),
-                    edgecolor=GREY if kind == "wait" else "white", linewidth=0.5,
+                    edgecolor=GREY if kind == "wait" else "white", linewidth=0.3,
                     label=None if kind in named else kind,
                 )  # fmt: skip
                 named.add(kind)
