@@ -20,7 +20,8 @@ from grading.lab import Lab, LabError
 from grading.pool import grade_all
 from grading.reasons import GRADER_ERROR
 from grading.results import Result, csv_text, table, write_atomic, write_student
-from grading.run import SANDBOX, Limits
+from grading.run import Limits
+from grading.sandbox import kind
 
 CSV = "grades.csv"
 STUDENTS = "students"
@@ -52,9 +53,8 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     grade.add_argument(
         "--time-limit",
         type=float,
-        default=Limits.seconds,
         metavar="S",
-        help="seconds for the run of one notebook (default %(default)s)",
+        help=f"seconds for the run of one notebook (by the lab: {Limits.seconds:g}, or more)",
     )
     grade.add_argument(
         "--memory-limit",
@@ -72,7 +72,8 @@ def _prepare(args: argparse.Namespace) -> tuple[Lab, Intake]:
     if not folder.is_dir():
         fact = "is not a folder" if folder.exists() else "does not exist"
         raise UsageError(f"{folder} {fact}. Name the folder that holds the submissions.")
-    if args.jobs < 1 or args.time_limit < 2 or args.memory_limit < 1024:
+    too_short = args.time_limit is not None and args.time_limit < 2
+    if args.jobs < 1 or too_short or args.memory_limit < 1024:
         raise UsageError(
             "--jobs must be at least 1, --time-limit at least 2 s, --memory-limit at least 1024 MB."
         )
@@ -98,7 +99,8 @@ def grade(args: argparse.Namespace) -> int:
     """Grade a folder and write the results; returns the exit code."""
     lab, found = _prepare(args)
     seed = secrets.randbelow(2**31) if args.seed is None else args.seed
-    limits = Limits(seconds=args.time_limit, memory_mb=args.memory_limit)
+    seconds = lab.seconds if args.time_limit is None else args.time_limit
+    limits = Limits(seconds=seconds, memory_mb=args.memory_limit)
     students = args.out / STUDENTS
 
     graded = 0
@@ -117,7 +119,7 @@ def grade(args: argparse.Namespace) -> int:
     print(table(results))
     if found.left_out:
         print(f"Left out, for these are no submissions: {', '.join(found.left_out)}.")
-    print(f"Each run was {SANDBOX}. To draw the same inputs again: --seed {seed}.")
+    print(f"Each run was {kind()}. To draw the same inputs again: --seed {seed}.")
     print(f"Wrote {args.out / CSV} and {len(results)} files in {students}.")
     return 1 if any(one.status == GRADER_ERROR for one in results) else 0
 

@@ -1,8 +1,8 @@
 """`python -m grading.child JOB`: papermill with limits, in a process of its own.
 
 JOB is a folder with `job.json` and `notebook.ipynb`.  What happens to each cell is appended to
-`events.jsonl`, so it is known even when this process is killed.  Whoever reads that file must not
-trust it: the student's code runs with the same rights.
+`out/events.jsonl`, so it is known even when this process is killed.  Whoever reads that file must
+not trust it: the student's code runs with the same rights.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main(argv: list[str]) -> int:
     folder = Path(argv[0]).resolve()
     job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     limit_resources(job["memory_mb"], job["file_mb"])
-    events = os.open(folder / "events.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    events = os.open(folder / "out" / "events.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def tell(kind: str, cell: str = "", fact: Any = None) -> None:
         os.write(events, (json.dumps([kind, cell, fact]) + "\n").encode("utf-8"))

@@ -6,6 +6,7 @@ it arrives, so it fills neither memory nor disk.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +27,7 @@ class LimitedClient(PapermillNotebookClient):
         super().__init__(nb_man, raise_on_iopub_timeout=False, **kw)
         self.tell = tell
         self.output_left = output_limit
+        self.files = os.getcwd()  # where the notebook's code writes
         self.cell_id = ""
         self.interrupted = ""
         self.quit_by = ""
@@ -61,6 +63,8 @@ class LimitedClient(PapermillNotebookClient):
             self.tell("error", self.cell_id, "SystemExit")
         if content.get("status") == "error":
             self.tell("error", self.cell_id, str(content.get("ename"))[:60])
+            if not os.statvfs(self.files).f_bavail:
+                self.tell("full", self.cell_id)
         await super()._check_raise_for_error(cell, cell_index, exec_reply)
 
     async def _async_handle_timeout(self, timeout: int, cell: Any = None) -> Any:

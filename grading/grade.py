@@ -22,7 +22,8 @@ from grading.reasons import (
 )
 from grading.results import ExerciseResult, Result
 from grading.rounds import Gathered, gather
-from grading.run import SANDBOX, Limits
+from grading.run import Limits
+from grading.sandbox import kind
 from grading.verify import question, verdict
 
 
@@ -64,7 +65,7 @@ def grade_one(submission: Submission, lab: Lab, seed: int, limits: Limits) -> Re
         notes=tuple(dict.fromkeys([*said, *notes])),
         seed=seed,
         sha256=digest,
-        sandbox=SANDBOX if gathered.runs else "not run",
+        sandbox=kind() if gathered.runs else "not run",
         run_seconds=round(gathered.seconds, 2) if gathered.runs else None,
     )
 

@@ -64,6 +64,8 @@ def _of_event(event: Event, by_id: Mapping[str, FreshCell], limits: Limits) -> I
         return Incident(said, cell, is_end=True)
     if event.kind == "flood":
         return Incident(note("too-much-output", place=place, limit=limits.output_mb), cell)
+    if event.kind == "full":
+        return Incident(note("too-much-disk", place=place, limit=limits.disk_mb), cell)
     if event.kind == "error":
         if event.fact == "SystemExit":
             return Incident(note("exit-called", place=place), cell)

@@ -11,6 +11,8 @@ from typing import Any
 from grading.answers import Definition, bindings
 from grading.cells import Cell, normal
 
+RUN_SECONDS = 60.0  # for one notebook
+
 
 @dataclass(frozen=True)
 class CourseCell:
@@ -59,6 +61,12 @@ class Lab:
             if cell.title not in titles
             for definition in bindings(tree)
         )
+
+    @property
+    def seconds(self) -> float:
+        """How long a run may take, if nobody says otherwise: starting ranks takes its time."""
+        on_ranks = any(getattr(one.spec, "run", None) for one in self.exercises)
+        return 2 * RUN_SECONDS if on_ranks else RUN_SECONDS
 
     @property
     def max_points(self) -> float:

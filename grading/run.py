@@ -1,7 +1,8 @@
 """Run one notebook in a child process and bring back what it wrote; then leave nothing running.
 
-The child is papermill with limits (`grading.child`).  This side keeps its own clock, watches the
-size of the work folder, and at the end kills every process that came out of the run.
+The child is papermill with limits (`grading.child`), inside the walls of `grading.sandbox`.  This
+side keeps its own clock, watches the size of the work folder, and at the end kills every process
+that came out of the run.
 """
 
 from __future__ import annotations
@@ -23,13 +24,11 @@ from typing import Any
 
 import psutil
 
-from grading import wire
+from grading import sandbox, wire
+from grading.lab import RUN_SECONDS
 from grading.library import copy_library
 from grading.probe import ANSWERS, PARAMETER
 from grading.rebuild import FreshCell, notebook
-
-# Named in every result until a sandbox stands around the child.
-SANDBOX = "unsandboxed"
 
 MAX_ANSWER_BYTES = 40_000_000
 MAX_EVENT_BYTES = 2_000_000
@@ -45,7 +44,7 @@ class Limits:
     output_mb: kept of what it prints; disk_mb: files it writes.
     """
 
-    seconds: float = 60.0
+    seconds: float = RUN_SECONDS
     memory_mb: int = 4096
     output_mb: int = 5
     disk_mb: int = 256
@@ -98,7 +97,9 @@ def run(
         _lay_out(folder, cells, requests, limits)
         mark = secrets.token_hex(16)
         child = subprocess.Popen(
-            [sys.executable, "-m", "grading.child", str(folder)],
+            sandbox.command(
+                [sys.executable, "-m", "grading.child", str(folder)], folder, limits.disk_mb
+            ),
             env=_environment(folder, mark),
             cwd=folder / "cwd",
             stdin=subprocess.DEVNULL,
@@ -110,11 +111,11 @@ def run(
             end = _wait(child, folder, limits, started + (seconds or limits.seconds))
         finally:
             _kill_all(child, mark)
-        events = _events(folder / "events.jsonl")
+        events = _events(folder / sandbox.OUT / "events.jsonl")
         if not any(event.kind == "start" for event in events):
             facts = [str(event.fact) for event in events if event.kind == "stopped"]
             raise RunFault(f"The run did not start ({end}). {' '.join(facts)}".strip())
-        lines = _lines(folder / "answers.jsonl", MAX_ANSWER_BYTES)
+        lines = _lines(folder / sandbox.OUT / "answers.jsonl", MAX_ANSWER_BYTES)
         return Run(lines, events, end, time.monotonic() - started)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -124,8 +125,7 @@ def _lay_out(
     folder: Path, cells: Sequence[FreshCell], requests: Mapping[str, Any], limits: Limits
 ) -> None:
     """Write the job, the notebook and the library; make the working directory."""
-    (folder / "cwd").mkdir()
-    (folder / "home").mkdir()
+    sandbox.lay_out(folder)
     copy_library(folder / "library")
     job = {
         "parameters": {PARAMETER: wire.dumps(requests)},
@@ -162,7 +162,7 @@ def _environment(folder: Path, mark: str) -> dict[str, str]:
         # One notebook gets one core: others are graded beside it.
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
-        ANSWERS: str(folder / "answers.jsonl"),
+        ANSWERS: str(folder / sandbox.OUT / "answers.jsonl"),
         _MARK: mark,
     }
 

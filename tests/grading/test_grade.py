@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from grading import sandbox
 from grading.grade import grade_one
 from grading.intake import Submission
 from grading.results import Result
@@ -65,7 +66,7 @@ def test_right_answers_get_all_points(tmp_path: Path) -> None:
     ]
     assert result.exercises[2].source.startswith(FILL)
     assert [one.cell for one in result.exercises] == [2, 4, 6]
-    assert result.sandbox == "unsandboxed"
+    assert result.sandbox == sandbox.kind()
 
 
 def test_untouched_lab_is_todo_and_costs_no_run(tmp_path: Path) -> None:

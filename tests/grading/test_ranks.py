@@ -66,7 +66,7 @@ LAB = Lab(
 )
 
 
-def row(tmp_path, *cells: str, seconds: float = 60) -> Result:
+def row(tmp_path, *cells: str, seconds: float = 120) -> Result:
     """The row of a submission; nothing of its run is left."""
     path = tmp_path / "ada.ipynb"
     path.write_bytes(notebook_bytes(HEAD, *cells))
