@@ -12,7 +12,7 @@ gives the largest number always, for infinities too, as the conversions of fp8 o
 
 Not modelled: sign and payload of a NaN.
 
-Sources: IEEE 754-2019, sections 4.3 and 7.4; OFP8 1.0, section 5; PTX ISA, cvt.
+Sources: IEEE 754-2019, sections 4.3 and 7.4; OFP8 1.0, section 5.2; PTX ISA, cvt.
 """
 
 from __future__ import annotations

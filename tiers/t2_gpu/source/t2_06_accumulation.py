@@ -338,7 +338,7 @@ Add a random number from 0 to 255 and cut off: it carries into the kept bits wit
 
     code = (bits + (noise & 0xFF)) >> 8
 
-Where does the noise come from? From `cuda.random`, which keeps a state for each thread, or from a hash of the element's number and the step, which keeps none and can be repeated. Here an array holds it. Blackwell GPUs do the whole conversion in one instruction [3].
+Where does the noise come from? From `cuda.random`, which keeps a state for each thread, or from a hash of the element's number and the step, which keeps none and can be repeated. Here an array holds it. Blackwell GPUs have instructions for it [3].
 
 The cell rounds 1.1 a hundred thousand times. In E5M2, 1.1 lies between 1 and 1.25. What should the mean be: 1.0, 1.1 or 1.125?
 """
