@@ -127,6 +127,22 @@ def test_a_launch_as_triton_writes_it() -> None:
     assert (out == 2).all()
 
 
+def test_on_a_gpu_arrays_of_the_host_are_copied(monkeypatch) -> None:
+    """A launch takes them there and back; a run counts, on the CPU, unless it is told otherwise."""
+    went = []
+    modules = {name: sys.modules[f"warpwise.tiles.{name}"] for name in ("install", "run")}
+    monkeypatch.setattr(modules["install"], "default_device", lambda: "gpu")
+    monkeypatch.setattr(
+        modules["run"], "on_gpu", lambda jit, shape, bound, options: went.append(list(bound))
+    )
+    x = np.ones(5, np.float32)
+
+    kernels.add[(2,)](x.copy(), x, x, 5, BLOCK=4)
+
+    assert went == [["out", "x", "y", "n", "BLOCK"]]
+    assert tiles.run(kernels.add, 2, x.copy(), x, x, 5, BLOCK=4).loaded == {"x": 20, "y": 20}
+
+
 def test_no_mask() -> None:
     """The pointer, the program, the line, the offsets, and what to do."""
     x = np.ones(6, np.float32)

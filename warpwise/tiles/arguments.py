@@ -25,6 +25,11 @@ def is_tensor(value: Any) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
+def on_host(value: Any) -> bool:
+    """Is this an array in the memory of the host?"""
+    return isinstance(value, np.ndarray) or (is_tensor(value) and value.device.type == "cpu")
+
+
 def as_array(name: str, value: Any) -> tuple[np.ndarray, str]:
     """(the memory as NumPy sees it, Triton's name of its element type); nothing is copied.
 

@@ -22,14 +22,14 @@ OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion")
 Grid = int | tuple[int, ...] | Callable[[Mapping[str, Any]], tuple[int, ...]]
 
 
-def run(kernel: Any, grid: Grid, *args: Any, device: str | None = None, **named: Any) -> Run:
-    """Launch `kernel[grid](*args, **named)` on NumPy arrays or torch tensors.
+def run(kernel: Any, grid: Grid, *args: Any, device: str = "cpu", **named: Any) -> Run:
+    """Launch `kernel[grid](*args, **named)` on NumPy arrays or torch tensors, and count.
 
     kernel  a function under @triton.jit, as Triton itself takes it
     grid    programs along up to three axes, or a function from the arguments by name to those
     named   further arguments, constants (tl.constexpr) and options such as num_warps
-    device  "cpu": Triton's interpreter; "gpu": compiled, arrays are copied there and back; by
-            default the GPU where the course uses one
+    device  "cpu": Triton's interpreter, which counts; "gpu": compiled, nothing is counted, arrays
+            are copied there and back
 
     On the CPU an access outside an argument's memory raises TileError and nothing else is touched.
     Lanes that are masked off do not count.  An offset that leaves a row but stays inside the array
@@ -39,7 +39,7 @@ def run(kernel: Any, grid: Grid, *args: Any, device: str | None = None, **named:
     """
     jit, bound, chosen = bind(kernel, args, named)
     shape = _shape(jit, grid, bound)
-    if (device or default_device()) == "gpu":
+    if device == "gpu":
         return on_gpu(jit, shape, bound, chosen)
     return _on_cpu(jit, shape, bound)
 
@@ -124,7 +124,7 @@ def _shape(jit: Any, grid: Grid, bound: Mapping[str, Any]) -> tuple[int, int, in
 
 
 def default_device() -> str:
-    """Where launches go here: "cpu" or "gpu"."""
+    """Where `kernel[grid](...)` goes here: "cpu" or "gpu"."""
     from .. import backend
 
     return "gpu" if backend() == "gpu" else "cpu"
