@@ -24,6 +24,7 @@ Numbers are counted, compiled or modelled here, or quoted from a source. None is
 import matplotlib.pyplot as plt
 import ml_dtypes
 import numpy as np
+from IPython.display import display
 
 from warpwise import cuda, explain, tiles
 from warpwise.compiler import compile_kernel, compile_triton
@@ -307,10 +308,7 @@ print(guesses)
 table(head, [sums(by_numba, 1), sums(by_triton, 8)], "compiled for sm_80")
 
 # %%
-show_sass(by_numba)
-
-# %%
-show_sass(by_triton)
+display(show_sass(by_numba), show_sass(by_triton))
 
 # %% [markdown]
 r"""
@@ -405,7 +403,7 @@ r"""
 
 `other=0.0` in both loads matters along K: a lane beyond K is multiplied and added. Along M and N a wrong lane would only spoil results that are not stored.
 
-Which program stored which part of `c`, and what did program number 5 load? The counters of our run know.
+Which program stored which part of `c`? The counters of our run know. Beside it stands what program 5 needs for its part.
 """
 
 # %%
@@ -417,7 +415,7 @@ writer = report.writer("c")
 c5, a5, b5 = np.zeros_like(writer), np.zeros(a.shape), np.zeros(b.shape)
 r0, c0 = np.argwhere(writer == 5)[0]
 a5[r0 : r0 + 32], b5[:, c0 : c0 + 32] = 1, 1
-for ax, shown, name in ((axes[0, 1], b5, "b: what program 5 loads"), (axes[1, 0], a5, "a")):
+for ax, shown, name in ((axes[0, 1], b5, "b: what program 5 needs"), (axes[1, 0], a5, "a")):
     ax.imshow(shown, cmap="Blues", vmin=0, vmax=1.6, aspect="auto")
     ax.set(title=name)
 axes[1, 1].imshow(writer, cmap="viridis", aspect="auto", alpha=0.5)
@@ -478,7 +476,9 @@ for stages in (2, 3, 4):
     staged = compile_triton(matmul, given, "sm_80", num_stages=stages)
     rows.append(products(f"matmul, num_stages={stages}", staged, staged.shared_bytes))
 print(guesses)
-table(("kernel", "multiplies", "barriers", "shared bytes", "global loads in the text", "registers"), rows, "compiled for sm_80")  # fmt: skip
+display(table(("kernel", "multiplies", "barriers", "shared bytes", "global loads in the text", "registers"), rows, "compiled for sm_80"))  # fmt: skip
+for arch in ("sm_80", "sm_90", "sm_100"):
+    print(f"{arch:7}", *compile_triton(matmul, given, arch).matrix)
 
 # %% [markdown]
 r"""
@@ -491,19 +491,7 @@ One stage more is one pair more. The lesson `t2_02_gemm_registers` writes this d
 
 So the dials of a Triton kernel are few: the extents of the tiles, `num_warps`, `num_stages`. `@triton.autotune` tries a list of them on a GPU and keeps the fastest.
 
-The tensor cores of other GPUs have other instructions. The text stays the same:
-"""
-
-# %%
-guess = "?"  # the same instruction for all three?
-
-print("guess:", guess)
-for arch in ("sm_80", "sm_90", "sm_100"):
-    print(f"{arch:7}", *compile_triton(matmul, given, arch).matrix)
-
-# %% [markdown]
-r"""
-Three generations, three instructions: `mma.sync`, `wgmma`, `tcgen05`. The lesson `t2_05_tensor_cores` reads them one by one.
+Below the table stands what the same text becomes on three generations of GPUs: `mma.sync`, `wgmma` and `tcgen05`. The lesson `t2_05_tensor_cores` reads them one by one.
 
 ## 6. In which order?
 
