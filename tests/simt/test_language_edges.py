@@ -316,6 +316,9 @@ def test_min_and_max_of_an_array_compare_from_the_left(expression: str, value: f
         ("out[i] = cuda.blockDim", "blockDim itself is no number.*\n.*\n  Write cuda.blockDim.x"),
         ("out[i] = None", "something that is no number cannot be stored into out"),
         ("out[i] = int('3')", "int does not take something that is no number"),
+        ("out[i] = 'b' < 'a'", "< does not take things that are no numbers"),
+        ("out[i] = 0.5 in range(3)", "`in` looks for an integer in a range, not for float64"),
+        ("out[i] = i in range(9, 0, -1 - i)", "`in` needs a range whose step is a constant"),
         ("for j in range(0, 4, 0.5): out[i] += j", "which makes the step 0.5 a 0"),
     ],
 )  # fmt: skip
@@ -323,3 +326,23 @@ def test_what_is_no_number_is_named(line: str, message: str) -> None:
     """With what to write instead, where there is something."""
     with pytest.raises(SimtError, match=message):
         evaluate(body(line, ", x"), np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "(i, 2) < (3, 1)", "(3, i) <= (3, 2)", "(i, 1.5, i) > (2, 1.5)", "(2, 1.5) >= (i, 1.5, i)",
+        "(i,) < (4, 0)", "(1, 2) < (1, 3)", "i in range(1, 4)", "i not in range(5, -1, -2)",
+        "i * 2 in range(-2, 9, 3)", "range(2, i + 3, 2).stop + range(i, 9).start",
+        "len(range(i, 12, 4)) + range(i, 12, 4).step",
+    ],
+)  # fmt: skip
+def test_tuples_are_ordered_and_ranges_are_asked(expression: str) -> None:
+    """As in Python, which Numba follows."""
+    assert evaluate(body(f"out[i] = {expression}")) == [eval(expression) for i in range(N)]
+
+
+def test_a_nan_makes_a_tuple_neither_less_nor_greater() -> None:
+    """The first pair that differs decides, and a NaN differs from all."""
+    text = "p, q = (1.0, x), (1.0, 2.0)\nout[i] = (p < q) + (p > q) + (p <= q) + 10 * (p != q)"
+    assert evaluate(body(text, ", x"), np.nan) == [10] * N

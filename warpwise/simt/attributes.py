@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 AXES = ("x", "y", "z")
+BOUNDS = ("start", "stop", "step")
 
 
 def lower_attribute(fl: Expressions, node: ast.Attribute) -> Val:
@@ -57,6 +58,8 @@ def lower_attribute(fl: Expressions, node: ast.Attribute) -> Val:
 
 
 def static_attribute(fl: Expressions, owner: Any, node: ast.Attribute) -> Val:
+    if isinstance(owner, iterators.Range) and node.attr in BOUNDS:
+        return owner.bounds[BOUNDS.index(node.attr)]
     if isinstance(owner, Symbol):
         if owner.name in ("threadIdx", "blockIdx", "blockDim", "gridDim"):
             if node.attr in AXES:

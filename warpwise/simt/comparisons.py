@@ -9,12 +9,13 @@ import numpy as np
 from numba.core import types
 
 from . import arithmetic, conditions, lints, named, ops, typing
-from .errors import UnsupportedError
-from .program import Val
+from .errors import TypingError, UnsupportedError
+from .program import Val, describe
 from .typing import TupleType
 
 if TYPE_CHECKING:
     from .expressions import Expressions
+    from .iterators import Range
 
 
 def lower_compare(fl: Expressions, node: ast.Compare) -> Val:
@@ -55,12 +56,17 @@ def compare(fl: Expressions, name: str, left: Val, right: Val, node: ast.AST) ->
         for item in fl.items(right):
             found = arithmetic.binary(fl, "BitOr", found, compare(fl, "Eq", left, item, node), node)
         return found if name == "In" else Val(f"(~{found.code})", types.boolean)
+    if name in ("In", "NotIn") and hasattr(right.const, "bounds"):
+        found = in_range(fl, left, right.const, node)
+        return found if name == "In" else Val(f"(~{found.code})", types.boolean)
     if name not in ops.COMPARE:
         words = {"Is": "is", "IsNot": "is not", "In": "in", "NotIn": "not in"}[name]
         fl.fail(UnsupportedError, node, f"`{words}` between these values is not supported",
                   "Compare numbers with == or !=.")  # fmt: skip
     function, infix = ops.COMPARE[name]
     if left.static and right.static:
+        if infix not in ("==", "!="):
+            fl.fail(TypingError, node, f"{infix} does not take things that are no numbers")
         return fl.known(np.bool_((left.const == right.const) == (infix == "==")), types.boolean)
     if infix in ("==", "!=") and (_is_none(left) or _is_none(right)):
         return fl.known(np.bool_(infix == "!="), types.boolean)  # whatever the other one is
@@ -78,16 +84,46 @@ def compare(fl: Expressions, name: str, left: Val, right: Val, node: ast.AST) ->
     return lints.float64(fl, infix, left, right, result, node)
 
 
+def in_range(fl: Expressions, value: Val, items: Range, node: ast.AST) -> Val:
+    """Whether an integer is in a range: between its bounds, and a whole number of steps away."""
+    if not typing.is_integer(value.type):
+        fl.fail(UnsupportedError, node, "`in` looks for an integer in a range, not for "
+                f"{describe(value.type)}")  # fmt: skip
+    start, stop, step = items.bounds
+    if not step.known:
+        fl.fail(UnsupportedError, node, "`in` needs a range whose step is a constant")
+    tests = [("GtE", start), ("Lt", stop)] if step.const > 0 else [("LtE", start), ("Gt", stop)]
+    first, second = (compare(fl, name, value, bound, node) for name, bound in tests)
+    found = arithmetic.binary(fl, "BitAnd", first, second, node)
+    if abs(step.const) == 1:
+        return found
+    beyond = arithmetic.binary(fl, "Sub", value, start, node)
+    rest = arithmetic.binary(fl, "Mod", beyond, step, node)
+    hit = compare(fl, "Eq", rest, fl.number(node, 0), node)
+    return arithmetic.binary(fl, "BitAnd", found, hit, node)
+
+
 def _is_none(value: Val) -> bool:
     return value.static and value.const is None
 
 
 def compare_tuples(fl: Expressions, name: str, left: Val, right: Val, node: ast.AST) -> Val:
-    if name not in ("Eq", "NotEq"):
-        fl.fail(UnsupportedError, node, "tuples can be compared with == and != only")
-    pairs = list(zip(fl.items(left), fl.items(right), strict=False))
-    equal = len(fl.items(left)) == len(fl.items(right))
-    result = fl.known(np.bool_(equal), types.boolean)
-    for a, b in pairs if equal else []:
-        result = arithmetic.binary(fl, "BitAnd", result, compare(fl, "Eq", a, b, node), node)
-    return result if name == "Eq" else Val(f"(~{result.code})", types.boolean)
+    """Item by item; < and its kin go by the first pair that differs, else by the lengths."""
+
+    def both(infix: str, a: Val, b: Val) -> Val:
+        return arithmetic.binary(fl, infix, a, b, node)
+
+    ours, theirs = fl.items(left), fl.items(right)
+    pairs = list(zip(ours, theirs, strict=False))
+    if name in ("Eq", "NotEq"):
+        equal = len(ours) == len(theirs)
+        result = fl.known(np.bool_(equal), types.boolean)
+        for a, b in pairs if equal else []:
+            result = both("BitAnd", result, compare(fl, "Eq", a, b, node))
+        return result if name == "Eq" else Val(f"(~{result.code})", types.boolean)
+    result = fl.known(np.bool_(ops.COMPARE[name][0](len(ours), len(theirs))), types.boolean)
+    for a, b in reversed(pairs):
+        before, same = (compare(fl, one, a, b, node) for one in (name, "Eq"))
+        differ = compare(fl, "NotEq", a, b, node)
+        result = both("BitOr", both("BitAnd", differ, before), both("BitAnd", same, result))
+    return result

@@ -38,6 +38,13 @@ class Items:
     item: Item
 
 
+@dataclass(frozen=True, eq=False)
+class Range(Items):
+    """bounds: start, stop and step."""
+
+    bounds: tuple[Val, Val, Val]
+
+
 def static(items: Items) -> Val:
     """Items as a value while lowering."""
     return Val("None", STATIC, items)
@@ -165,7 +172,7 @@ def _range(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
         number = fl.cast(k, kind, node).code
         return Val(f"({start.code} + {number} * {step.code})", kind)
 
-    return static(Items(length, item))
+    return static(Range(length, item, (start, stop, step)))
 
 
 def _unravelled(fl: Expressions, node: ast.AST, k: Val, extents: list[Val]) -> list[Val]:
