@@ -18,7 +18,7 @@ from warpwise.authoring.answers import answers_of, run_cells
 from warpwise.authoring.baselines import baseline_of
 from warpwise.check import KernelSpec, TritonSpec, judge, specs
 from warpwise.check.requirements import path_of
-from warpwise.compiler import compile_kernel
+from warpwise.compiler import compile_kernel, toolchain
 from warpwise.curriculum import Unit
 
 UNITS = curriculum.load().written
@@ -72,6 +72,10 @@ def need(spec: Any) -> None:
     """Skip where an exercise cannot be judged."""
     if isinstance(spec, TritonSpec):
         pytest.importorskip("triton", reason="Triton has wheels for Linux only")
+    if isinstance(spec, KernelSpec) and spec.compiled:
+        pytest.importorskip("numba.cuda.compiler", reason="numba-cuda has no wheel for this system")
+        if toolchain.tool("nvdisasm") is None:
+            pytest.skip("machine code cannot be read: nvdisasm comes with Triton, for Linux only")
 
 
 def test_there_are_written_units() -> None:
