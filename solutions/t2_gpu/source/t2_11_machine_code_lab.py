@@ -479,7 +479,7 @@ The columns <code>4 * tx</code> to <code>4 * tx + 3</code>; store to the same co
 r"""
 ## Remarks on the answers
 
-- Exercise 1: half of the literals are enough to bring all of it back, for float32 with float64 is float64. A single product by a literal, alone in its line, would be taken back by the compiler; do not rely on it.
+- Exercise 1: half of the literals are enough to bring all of it back, for float32 with float64 is float64. A single product by a literal like 0.5, alone in its line, would be taken back by the compiler; do not rely on it.
 - Exercise 2: real listings have more names. `row.kind` and `row.bits` in `warpwise.compiler` are the same function with a longer table.
 - Exercise 3: the bound of 16 `FFMA` and 20 `LDS` is 44 % on an RTX 3090. With 64 and 20, as in exercise 6, it is 76 %.
 - Exercise 4: `0 <= i` is enough for the first index, and not for the second. With `np.uint64` compare with `np.uint64(n)`.

@@ -196,7 +196,8 @@ table(("kernel", "float64 instructions", "which (PTX)"), rows, "compiled for sm_
 
 # %% [markdown]
 r"""
-`half` does not, though Numba types it so: a single product of float32 numbers, rounded at once to float32, is the same either way, and the compiler takes the float64 back.
+`half` does not, though Numba types it so: 0.5 is a float32, too, and a single product of float32 numbers that is rounded to float32 is the same either way. The compiler takes the float64 back.
+With 0.1, which no float32 equals, it could not.
 With a second operation it may not: `blend` converts, computes in float64, and converts again. `share` divides by an int64, and the result of that is a float64.
 `mixed` is the surprise: `i < n` compares a uint64 with an int64, and Numba has no integer type for both, so it compares them as **float64** numbers.
 
