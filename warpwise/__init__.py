@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
-    "backend", "check", "compare", "cuda", "explain", "profile", "run_ranks", "sanitize",
-    "show_threads",
+    "backend", "check", "compare", "cuda", "explain", "mma_m16n8k8", "mma_m16n8k16", "profile",
+    "run_ranks", "sanitize", "show_threads",
 ]  # fmt: skip
 
 
@@ -32,6 +32,11 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return getattr(import_module("warpwise.answers"), name)
+    if name.startswith("mma_"):
+        from .simt.mma import MMAS
+
+        if name in MMAS:
+            return MMAS[name]
     if name == "run_ranks":
         from .ranks import run_ranks
 

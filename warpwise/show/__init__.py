@@ -7,6 +7,7 @@ from .banks import BankMap, show_banks
 from .chunks import show_chunks
 from .flow import Flow, show_flow
 from .format_bits import FormatPicture, show_format
+from .fragments import show_fragments
 from .gantt import Gantt, show_schedule
 from .holdings import show_holdings
 from .ladder import LadderPicture, compare
@@ -28,8 +29,9 @@ from .trace import TracePicture, show_trace, trace_lanes, trace_totals
 __all__ = [
     "BankMap", "Flow", "FormatPicture", "Gantt", "LadderPicture", "LaneQueues", "Lanes", "Picture",
     "PlanPicture", "Rounds", "Sectors", "Stages", "Steps", "Table", "TracePicture", "compare",
-    "show_banks", "show_chunks", "show_flow", "show_format", "show_holdings", "show_lanes",
-    "show_occupancy", "show_plan", "show_queues", "show_roofline", "show_rounds", "show_sass",
-    "show_schedule", "show_sectors", "show_stages", "show_steps", "show_threads", "show_timeline",
-    "show_trace", "table", "trace_lanes", "trace_totals", "turn_plan", "turn_roofline",
+    "show_banks", "show_chunks", "show_flow", "show_format", "show_fragments", "show_holdings",
+    "show_lanes", "show_occupancy", "show_plan", "show_queues", "show_roofline", "show_rounds",
+    "show_sass", "show_schedule", "show_sectors", "show_stages", "show_steps", "show_threads",
+    "show_timeline", "show_trace", "table", "trace_lanes", "trace_totals", "turn_plan",
+    "turn_roofline",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ from .array_methods import Method, lower_method
 from .errors import TypingError, UnsupportedError
 from .functions import arguments_of, device_function, lower_device
 from .intrinsics import GridGroup, lower_grid_sync, lower_symbol
+from .mma import Mma, lower_mma
 from .operators import OPERATORS, lower_ufunc
 from .program import Val, describe
 from .symbols import Symbol
@@ -56,6 +57,8 @@ def lower_call(fl: Expressions, node: ast.Call) -> Val:
             TypingError, node, f"{name} was compiled for the CPU, with a signature",
             "Leave the signature out of its @jit, or put @cuda.jit(device=True) there.",
         )  # fmt: skip
+    if isinstance(called, Mma):
+        return lower_mma(fl, node, called)
     device = device_function(called)
     if device is not None:
         return lower_device(fl, node, device, name)

@@ -28,6 +28,11 @@ KINDS = {
         "Let every lane that is read from make the call and be in the mask; lanes beyond the end "
         "of the block, and lanes that have returned, have no value to give.",
     ),
+    "part_of_warp": (
+        "{thread} calls it, and {other} does not",
+        "A matrix instruction is one of the whole warp: all 32 lanes make this call together. Use "
+        "blocks of a multiple of 32 threads, and guard the loads and stores, not the call.",
+    ),
 }  # fmt: skip
 
 
@@ -74,7 +79,6 @@ def text_of(run: Any, misuse: Misuse) -> str:
     if inside:
         other = run.name_of(misuse.other)
     fact = fact.format(thread=run.name_of(misuse.thread), other=other, mask=f"{misuse.mask:#x}")
+    name = place.array if place.array.startswith("mma_") else f"cuda.{place.array}"
     more = f" ({misuse.count:,} threads do)" if misuse.count > 1 else ""
-    return at_line(
-        place.function, place.line, place.line_text, f"cuda.{place.array}: {fact}{more}", advice
-    )
+    return at_line(place.function, place.line, place.line_text, f"{name}: {fact}{more}", advice)

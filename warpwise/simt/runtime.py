@@ -11,6 +11,7 @@ from .barriers import barrier, barrier_vote, fence, grid_barrier, warp_barrier
 from .errors import UnsupportedError
 from .formats import BF16, FP16
 from .libdevice import LIBDEVICE
+from .matrix import mma
 from .memory import atomic, load, store
 from .packing import Packing
 from .records import (
@@ -105,6 +106,7 @@ __all__ = [
     "match_all",
     "match_any",
     "minus",
+    "mma",
     "narrow",
     "only_item",
     "padded",

@@ -135,11 +135,12 @@ def _module(name: str) -> Any:
     import numpy as np
 
     from . import api
+    from .mma import MMAS
 
     if name == "numba.cuda.random":
         return api.random
-    if name == "warpwise":  # stands for the package in `from warpwise import cuda`
-        return SimpleNamespace(cuda=api)
+    if name == "warpwise":  # stands for what a kernel may call of the package
+        return SimpleNamespace(cuda=api, **MMAS)
     return {
         "numba": numba,
         "numba.cuda": api,

@@ -29,19 +29,20 @@ def warps_of(run: Any, value: Value, fill: Any = 0) -> Any:
     return full.reshape(rows, -1, 32)
 
 
-def _lanes(run: Any, warps: Any) -> Value:
+def lanes_of(run: Any, warps: Any) -> Value:
     """Back to (rows, threads); a scalar when there is one lane only."""
     flat = warps.reshape(warps.shape[0], -1)[:, : run.lanes[1]]
     return flat if flat.size > 1 else flat.reshape(-1)[0]
 
 
-def _active(run: Any, m: Any) -> Any:
+def running(run: Any, m: Any) -> Any:
+    """(rows, warps, 32): which lanes are here."""
     return warps_of(run, np.bool_(True) if m is True else m, False)
 
 
 def members(run: Any, mask: Value, m: Any, site: int) -> tuple[Any, Any]:
     """(lanes that run this, those of them that the mask names)."""
-    active = _active(run, m)
+    active = running(run, m)
     masks = warps_of(run, mask.astype(np.int64))
     named = (masks >> LANE) & 1 == 1
     if (active & ~named).any():
@@ -78,7 +79,7 @@ def shuffle(run: Any, mode: str, mask: Value, value: Value, by: Value, m: Any, s
     sends = np.take_along_axis(np.broadcast_to(named, shape), source, axis=2)
     if (active & ~sends).any():
         misuse.note(run, "inactive_source", site, mask, active & ~sends, source)
-    return _lanes(run, got)
+    return lanes_of(run, got)
 
 
 def bits_of(lanes: Any) -> Any:
@@ -88,7 +89,7 @@ def bits_of(lanes: Any) -> Any:
 
 def _spread(run: Any, per_warp: Any) -> Value:
     """One value per warp, given to each of its lanes."""
-    return _lanes(run, np.repeat(per_warp[:, :, None], 32, axis=2))
+    return lanes_of(run, np.repeat(per_warp[:, :, None], 32, axis=2))
 
 
 def ballot(run: Any, mask: Value, predicate: Value, m: Any, site: int) -> Value:
@@ -121,7 +122,7 @@ def match_any(run: Any, mask: Value, value: Value, m: Any, site: int) -> Value:
     pairs = _equal_pairs(run, value, named)
     weights = np.uint32(1) << LANE.astype(np.uint32)
     bits = (pairs * weights).sum(axis=3, dtype=np.uint32).view(np.int32)
-    return _lanes(run, bits)
+    return lanes_of(run, bits)
 
 
 def match_all(run: Any, mask: Value, value: Value, m: Any, site: int) -> tuple[Value, Value]:
@@ -136,7 +137,7 @@ def match_all(run: Any, mask: Value, value: Value, m: Any, site: int) -> tuple[V
 
 def activemask(run: Any, m: Any) -> Value:
     """Bits of the lanes that run this together; uint32."""
-    return _spread(run, bits_of(_active(run, m)))
+    return _spread(run, bits_of(running(run, m)))
 
 
 def lanemask_lt(run: Any) -> Value:
