@@ -26,6 +26,8 @@ OUT = "out"
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _FILES = ("/etc/ld.so.cache", "/etc/localtime", "/sys/devices/system/cpu")
+_KERNEL = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr", "kcore", "pressure")
+_WISHES = ("--disable-userns",)  # no boxes inside the box, where files have no limit
 _NOBODY = "65534"
 
 
@@ -46,6 +48,13 @@ def kind() -> str:
     return BUBBLEWRAP if done.returncode == 0 else NONE
 
 
+@cache
+def _options() -> frozenset[str]:
+    """What the installed bubblewrap understands."""
+    done = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False)
+    return frozenset(done.stdout.split())
+
+
 def lay_out(folder: Path) -> None:
     """The folders of a run that its code may write to."""
     for name in (*WRITABLE, OUT):
@@ -60,14 +69,19 @@ def command(run: list[str], folder: Path, file_mb: int) -> list[str]:
 def inside(run: list[str], folder: Path, file_mb: int) -> list[str]:
     """The command line that runs `run` in a box with the run's folder."""
     room = ["--size", str(file_mb * 1_000_000), "--tmpfs"]
-    words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session"]
+    words = ["bwrap", "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session"]
     words += ["--uid", _NOBODY, "--gid", _NOBODY, "--hostname", "run"]
+    words += [one for one in _WISHES if one in _options()]
     for path in _system():
         words += ["--ro-bind", path, path]
     for path in _SYSTEM:
         if os.path.islink(path):
             words += ["--symlink", os.readlink(path), path]
-    words += ["--proc", "/proc", "--dev", "/dev", *room, "/dev/shm", *room, "/tmp"]
+    words += ["--proc", "/proc"]
+    for name in _KERNEL:  # root's own files there could be written by root in the box
+        if os.path.exists(f"/proc/{name}"):
+            words += ["--ro-bind", f"/proc/{name}", f"/proc/{name}"]
+    words += ["--dev", "/dev", *room, "/dev/shm", *room, "/tmp"]
     for path in _python():
         words += ["--ro-bind", path, path]
         for hidden in ("warpwise", "grading"):  # installed: it would bring the specs

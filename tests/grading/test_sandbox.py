@@ -37,6 +37,15 @@ def last_index(n):
         "job": fails(lambda: open("../job.json", "a")),
         "library": fails(lambda: open(os.environ["PYTHONPATH"] + "/x", "w")),
         "net": fails(lambda: socket.create_connection(("192.0.2.1", 9), 1)),
+        "kernel": sum(
+            fails(lambda: os.close(os.open(folder + "/" + name, os.O_WRONLY | os.O_NONBLOCK)))
+            == "done"
+            for top in os.listdir("/proc")
+            if not top.isdigit() and "self" not in top
+            for folder, _, names in os.walk("/proc/" + top)
+            for name in names
+        ),
+        "spaces": subprocess.run(["unshare", "-Ur", "true"], capture_output=True).returncode,
         "sysctl": fails(lambda: open("/proc/sys/kernel/core_pattern", "w")),
         "few": sum(name.isdigit() for name in os.listdir("/proc")) < 12,
         "here": fails(lambda: open("x", "w").write("x")),
@@ -70,6 +79,7 @@ def test_a_box_has_walls(tmp_path: Path) -> None:
     for name in ("usr", "top", "job", "library"):
         assert said[name] == "OSError", name  # read-only file system
     assert said["sysctl"] in ("OSError", "PermissionError")
+    assert (said["kernel"], said["spaces"]) == ("0", "1")
     assert said["net"] == "OSError"  # network is unreachable
     assert (said["few"], said["here"], said["user"]) == ("True", "done", "65534")
     assert result.points == 5.0
