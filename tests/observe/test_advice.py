@@ -15,6 +15,14 @@ CASES = [
      "another one has just added. Let it happen in one step: cuda.atomic.add(out, 0, x[i])"),
     ("out[i % 2, ] |= x[i]".replace(", ]", "]"), "Let it happen in one step: "
      "cuda.atomic.or_(out, i % 2, x[i])"),
+    ("out[0] = 2 * x[i] + out[0]", "just added. Let it happen in one step: cuda.atomic.add(out, 0, "
+     "2 * x[i])"),
+    ("if i: out[i % 2] = out[i % 2] - i", "one step: cuda.atomic.sub(out, i % 2, i)"),
+    ("out[0] = max(out[0], i)", "each may overwrite what another one has just stored. Let it "
+     "happen in one step: cuda.atomic.max(out, 0, i)"),
+    ("out[0] = min(i, out[0])", "one step: cuda.atomic.min(out, 0, i)"),
+    ("out[0] = i - out[0]", "They are in different blocks: no barrier reaches both."),
+    ("out[0] = max(out[1], i)", "They are in different blocks: no barrier reaches both."),
     ("out[t] = i", "Both are the same thread of their blocks: is the block's number in the index?"),
     ("s[0] = i", "The last one wins, and nobody knows which. Give each its own element"),
     ("if t < 2: s[t] = 0\nif t % 32 == 0: s[t // 32] = i", "If one prepares the element for the "

@@ -15,27 +15,45 @@ from . import shadow
 Who = tuple[Dim3, Dim3]  # block and thread
 
 
-#: Augmented assignments that an atomic operation does in one step.
+#: Operators that an atomic operation applies in one step.
 _ATOMIC = {ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor"}
-
+_EXTREMES = ("cuda.atomic.max", "cuda.atomic.min")
 
 #: Bytes of the integers and floats that CUDA's atomic operations in Numba take.
 ATOMIC_BYTES = (4, 8)
 
 
 def _as_atomic(line: str) -> str:
-    """`out[i] += x` as an atomic operation, "" when it is no such line."""
+    """`out[i] += x`, `out[i] = out[i] + x` or `out[i] = max(out[i], x)` as an atomic operation, ""
+    when it is no such line."""
     try:
         (node,) = ast.parse(line).body
+        if isinstance(node, (ast.If, ast.For)):
+            (node,) = node.body
     except (SyntaxError, ValueError):
         return ""
-    if not isinstance(node, ast.AugAssign) or not isinstance(node.target, ast.Subscript):
-        return ""
-    operation = _ATOMIC.get(type(node.op))
-    if operation is None:
-        return ""
-    parts = (ast.unparse(part) for part in (node.target.value, node.target.slice, node.value))
-    return f"cuda.atomic.{operation}({', '.join(parts)})"
+    match node:
+        case ast.AugAssign(target=ast.Subscript() as target, op=op, value=value):
+            name = _ATOMIC.get(type(op), "")
+        case ast.Assign(targets=[ast.Subscript() as target], value=new):
+            name, value = _change(new, ast.unparse(target))
+        case _:
+            return ""
+    parts = (ast.unparse(part) for part in (target.value, target.slice, value))
+    return name and f"cuda.atomic.{name}({', '.join(parts)})"
+
+
+def _change(new: ast.expr, old: str) -> tuple[str, ast.expr]:
+    """The atomic operation by which a new value comes from the old one, and its operand."""
+    name, operands = "", [new]
+    match new:
+        case ast.BinOp(left=left, op=op, right=right):
+            name, operands = _ATOMIC.get(type(op), ""), [left, right]
+        case ast.Call(func=ast.Name(id="max" | "min" as name), args=[left, right]):
+            operands = [left, right]
+    if name != "sub":  # the others may be turned round
+        operands.sort(key=lambda operand: ast.unparse(operand) != old)
+    return (name if ast.unparse(operands[0]) == old else ""), operands[-1]
 
 
 def advice(
@@ -80,7 +98,7 @@ def advice(
     if atomic:
         return (
             "Several threads change the same element, and each may overwrite what another one has "
-            "just added. "
+            f"just {'stored' if atomic.startswith(_EXTREMES) else 'added'}. "
             + (
                 f"Let it happen in one step: {atomic}"
                 if dtype.itemsize in ATOMIC_BYTES
