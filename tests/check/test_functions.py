@@ -320,6 +320,22 @@ def test_arrays_of_an_examined_call_are_told_by_their_sizes() -> None:
     assert "(a: float64 (3,), parts: 4 x float64 (2,), n: 5)" in said
 
 
+def test_an_array_of_another_shape_in_a_tuple_is_told_by_its_shape() -> None:
+    """Not by its dtype, which is right; and where a list will do, the message says so."""
+    spec = FunctionSpec(
+        "halves_and_sums",
+        "t0_00_test",
+        1,
+        inputs=lambda rng, level: [(np.ones((2, 3)),)],
+        reference=lambda a: (a / 2, a.sum(axis=1)),
+    )
+
+    assert judge(spec, lambda a: [a / 2, a.sum(axis=1)]).status == "pass"
+    tall = judge(spec, lambda a: (a / 2, a.sum(axis=1, keepdims=True))).message
+    assert "value 1: got an array of shape (2, 1), expected (2,)" in tall
+    assert "expected a tuple or list" in judge(spec, lambda a: a).message
+
+
 def test_what_differs_in_a_long_tuple_is_shown() -> None:
     """Not the same beginning twice."""
     right = (1 / 3, 2 / 3, 1 / 7, "memory")

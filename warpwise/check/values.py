@@ -57,6 +57,8 @@ def mismatch(got: Any, want: Any) -> str | None:
         inner = [mismatch(a, b) for a, b in zip(got, want, strict=True)]
         if any(inner):
             k = next(k for k, problem in enumerate(inner) if problem)
+            if kind(got[k]) == kind(want[k]):  # their shapes or what is in them differs
+                return f"value {k}: {inner[k]}"
             return f"value {k} is {show(got[k])}, {kind(got[k])}; expected {kind(want[k])}"
     if isinstance(want, dict) and got.keys() != want.keys():
         keys = ", ".join(show(key) for key in want)
@@ -83,9 +85,9 @@ def _numbers(got: Any) -> np.ndarray | None:
 
 
 def kind(value: Any) -> str:
-    """ "an int", "a tuple", "an array of float32"."""
+    """ "an int", "a tuple or list", "an array of float32"."""
     names = {bool: "a bool", int: "an int", float: "a float", str: "a string", dict: "a dict",
-             type(None): "None", list: "a tuple", tuple: "a tuple"}  # fmt: skip
+             type(None): "None", list: "a tuple or list", tuple: "a tuple or list"}  # fmt: skip
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype.name}"
     return names.get(type(value), f"a {type(value).__name__}")
