@@ -574,3 +574,34 @@ def neighbours_to_one_thread(out, x, n):
         step //= 2
     if t == 0:
         out[0] = totals[0] + rests[0]
+
+
+@impostor("paired_sum", diagnosis="kahan_pairs")
+@cuda.jit
+def lost_kept_as_rest(out, x, n):
+    totals = cuda.shared.array(THREADS, np.float32)
+    rests = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    lost = np.float32(0)
+    for i in range(t, n, THREADS):
+        y = x[i] - lost
+        after = total + y
+        lost = (after - total) - y
+        total = after
+    totals[t] = total
+    rests[t] = -lost
+    cuda.syncthreads()
+    step = THREADS // 2
+    while step > 0:
+        if t < step:
+            a = totals[t]
+            b = totals[t + step]
+            s = a + b
+            back = s - a
+            rests[t] += rests[t + step] + ((a - (s - back)) + (b - back))
+            totals[t] = s
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        out[0] = totals[0] + rests[0]

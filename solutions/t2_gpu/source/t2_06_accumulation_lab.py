@@ -421,6 +421,7 @@ r"""
 - In exercise 4 adding to the bits of a negative number makes its magnitude grow: the sign is a separate bit. So the rule "up" is about magnitudes, and the mean is kept for both signs.
 - In exercise 5 each product is exact: 11 bits times 11 bits fit into 24.
 - In exercise 6 `rests` needs no care of its own. It is small, so its roundings are smaller still.
+  Kahan's `lost` would not do in the threads: it finds the error only where the total is larger than the term, and here totals cancel.
 """
 
 # %% [markdown]

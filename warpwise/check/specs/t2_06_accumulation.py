@@ -615,6 +615,16 @@ def kahan_then_tree(case: Case) -> Array:
     return by_tree(total, np.zeros_like(total), False)
 
 
+def _kahan_pairs(case: Case) -> Array:
+    """The rest of Kahan's sum taken along: it misses what a total loses to a larger term."""
+    total = lost = np.zeros(THREADS, np.float32)
+    for row in _rows(case):
+        y = row - lost
+        after = total + y
+        total, lost = after, (after - total) - y
+    return by_tree(total, -lost, True)
+
+
 def _threads_plain(case: Case) -> Array:
     total = np.zeros(THREADS, np.float32)
     for row in _rows(case):
@@ -641,6 +651,7 @@ PAIRED_SUM = KernelSpec(
     suspects={
         "plain_sum": lambda case: {"out": plainly(case)},
         "kahan_then_tree": lambda case: {"out": kahan_then_tree(case)},
+        "kahan_pairs": lambda case: {"out": _kahan_pairs(case)},
         "tree_unpaired": lambda case: {"out": by_tree(*of_threads(case), keep=False)},
         "threads_unpaired": lambda case: {"out": _threads_plain(case)},
         "rest_forgotten": lambda case: {"out": _rest_forgotten(case)},
@@ -655,12 +666,13 @@ PAIRED_SUM = KernelSpec(
         "plain_sum": "That is the plain sum: no addition keeps what it loses.",
         "kahan_then_tree": "The threads lose nothing, but what Kahan's sum keeps does not reach "
         "the tree, and the tree rounds while the numbers are still large.",
+        "kahan_pairs": "Kahan's formula finds the error where the total is the larger one.  Here a "
+        "total may cancel to nearly nothing, and then the term is.",
         "tree_unpaired": "The threads keep what they lose, but the additions of the tree do not.",
         "threads_unpaired": "The tree keeps what it loses, but the additions of the threads do "
         "not.",
         "rest_forgotten": "The rests are computed, but they do not reach the result.",
-        "wrong_sign": "The rests of the threads have the wrong sign.  In Kahan's sum lost is to be "
-        "subtracted.",
+        "wrong_sign": "The rests of the threads have the wrong sign.",
         "sum_of_sizes": "That is the sum of the magnitudes.",
         "rest_of_round_left_out": "The elements behind the last multiple of 256 are missing.",
         "first_round_only": "Only the first 256 elements are summed.",
@@ -678,20 +690,27 @@ PAIRED_SUM = KernelSpec(
                       "Compute the error of each addition by Knuth's formula, and keep the sum of "
                       "the errors beside the total, in the threads and in the tree."),
         "kahan_then_tree": ("What is the size of the numbers in the first round of the tree?",
-                            "Keep a second shared array for the rests.  Minus lost is the rest of "
-                            "a Kahan sum."),
+                            "Let each thread add up its errors by Knuth's formula, and keep a "
+                            "second shared array for them."),
+        "kahan_pairs": ("Which of total and x[i] is larger?  Always?",
+                        "Use Knuth's formula in the threads as well."),
         "tree_unpaired": ("What does the tree lose when it adds two totals?",
                           "Add the error of that addition to the new rest as well."),
         "threads_unpaired": ("What does total + x[i] lose?",
                              "Add its error to rest in the loop."),
         "rest_forgotten": ("What is stored in the end?", "Store totals[0] + rests[0]."),
         "wrong_sign": ("Is lost what is missing, or what is too much?",
-                       "Take -lost as the rest, or use Knuth's formula."),
+                       "The error of Knuth's formula is what is missing: add it."),
         "sum_of_sizes": ("What is the sum of 2 and -2?", "Leave abs out."),
         "rest_of_round_left_out": ("How far does the loop go?",
                                    "for i in range(t, n, THREADS)."),
         "first_round_only": ("How many elements does a thread have?",
                              "for i in range(t, n, THREADS)."),
+        "reduced_precision": (
+            "Which of your additions loses something that nothing keeps?",
+            "Each addition of totals has an error; add every error to the rest, and the rest to "
+            "the total at the very end.",
+        ),
         "float64_arithmetic": ("Which constant is float64?",
                                "Start from np.float32(0); shared arrays are np.float32."),
         "too_many_instructions": ("How many threads add?",
