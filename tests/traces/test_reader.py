@@ -76,6 +76,32 @@ def test_a_trace_of_torch_profiler_is_read(tmp_path: Path) -> None:
     assert len(trace.steps) == 3
 
 
+def test_host_and_device_of_one_rank_are_two_processes(tmp_path: Path) -> None:
+    """As in a file of torch.profiler with a GPU; annotations over kernels are no kernels."""
+
+    def bar(name: str, pid: int, tid: int, ts: float, dur: float, cat: str) -> dict[str, Any]:
+        return {"ph": "X", "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "cat": cat}
+
+    def name(kind: str, pid: int, tid: int, said: str) -> dict[str, Any]:
+        return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": said}}
+
+    events = [
+        name("process_name", 4711, 0, "python"), name("process_name", 0, 0, "python"),
+        name("thread_name", 4711, 4711, "thread 4711 (python)"),
+        name("thread_name", 0, 7, "stream 7 "), name("thread_name", 1, 7, "stream 7 "),
+        bar("ProfilerStep#1", 4711, 4711, 0.0, 90.0, "user_annotation"),
+        bar("ProfilerStep#1", 0, 7, 20.0, 60.0, "gpu_user_annotation"),
+        bar("cudaLaunchKernel", 4711, 4711, 5.0, 5.0, "cuda_runtime"),
+        bar("sgemm", 0, 7, 20.0, 30.0, "kernel"), bar("sgemm", 1, 7, 20.0, 40.0, "kernel"),
+        bar("PyTorch Profiler (0)", -1, 0, 0.0, 99.0, "Trace"),
+    ]  # fmt: skip
+    (tmp_path / "gpu.json").write_text(json.dumps({"traceEvents": events}))
+    trace = read_trace(tmp_path / "gpu.json")
+    assert trace.ranks == (0,) and trace.steps == ((0.0, 90.0),)
+    assert trace.lanes == ("thread 4711 (python)", "stream 7", "stream 7, process 1")
+    assert trace.busy_us("stream 7") == 30.0 and trace.busy_us("stream 7, process 1") == 40.0
+
+
 def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
     """With the name of the file, and no path."""
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,6 +24,8 @@ STEPS = "steps"
 #: Two events with no more between them follow each other: tools round to a nanosecond or so.
 RESOLUTION_US = 0.01
 
+#: Categories of events that lie over the kernels of a stream, or over everything.
+_OVER_OTHERS = ("Trace", "gpu_user_annotation")
 #: A plain event: name, rank, lane, start and duration in us, arguments.
 Row = tuple[str, int, str, float, float, dict[str, Any]]
 
@@ -171,8 +174,9 @@ class Trace:
 def read_trace(path: str | Path) -> Trace:
     """A trace in Chrome's format, also packed with gzip, such as torch.profiler writes.
 
-    Lanes are called as the file calls their threads; ranks are its processes, from 0.  A step that
-    torch.profiler marks (ProfilerStep#3) goes to the lane of the steps.
+    Lanes are called as the file calls their threads.  A process called "rank 3" is rank 3, all
+    others are rank 0: torch.profiler writes a file for each rank, in which host and device are two
+    processes.  A step that it marks (ProfilerStep#3) goes to the lane of the steps.
     Raises TraceError for a file that is none.
     """
     path = Path(path)
@@ -186,18 +190,26 @@ def read_trace(path: str | Path) -> Trace:
     found = data.get("traceEvents") if isinstance(data, dict) else data
     if not isinstance(found, list):
         raise TraceError(f"{path.name} has no list of traceEvents.")
-    bars = [one for one in found if one.get("ph") == "X" and one.get("cat") != "Trace"]
-    lanes = {
-        (one.get("pid"), one.get("tid")): str(one["args"]["name"])
-        for one in found if one.get("ph") == "M" and one.get("name") == "thread_name"
+    bars = [one for one in found if one.get("ph") == "X" and one.get("cat") not in _OVER_OTHERS]
+    names = {
+        kind: {
+            (one.get("pid"), one.get("tid") if kind == "thread_name" else None): _said(one)
+            for one in found if one.get("ph") == "M" and one.get("name") == kind
+        }
+        for kind in ("thread_name", "process_name")
     }  # fmt: skip
-    ranks = {pid: k for k, pid in enumerate(sorted({one.get("pid") for one in bars}, key=str))}
+    ranks = {pid: _rank(name) for (pid, _), name in names["process_name"].items()}
+    lanes: dict[tuple[Any, Any], str] = {}
+    for place in sorted({(one.get("pid"), one.get("tid")) for one in bars}, key=str):
+        lane = names["thread_name"].get(place, f"thread {place[1]}")
+        mine = [other for other in lanes if ranks.get(other[0], 0) == ranks.get(place[0], 0)]
+        twice = lane in (lanes[other] for other in mine)
+        lanes[place] = f"{lane}, process {place[0]}" if twice else lane
     rows = []
     for one in bars:
         place = one.get("pid"), one.get("tid")
-        lane = lanes.get(place, f"thread {place[1]}").strip()
-        lane = STEPS if str(one["name"]).startswith("ProfilerStep#") else lane
-        rows.append((str(one["name"]), ranks[place[0]], lane, float(one["ts"]),
+        lane = STEPS if str(one["name"]).startswith("ProfilerStep#") else lanes[place]
+        rows.append((str(one["name"]), ranks.get(place[0], 0), lane, float(one["ts"]),
                      float(one.get("dur", 0.0)), one.get("args", {})))  # fmt: skip
     other = data.get("otherData", {}) if isinstance(data, dict) else {}
     return Trace.from_rows(rows, str(other.get("made", "")))
@@ -225,6 +237,15 @@ def _self_times(events: Sequence[Event]) -> Iterable[tuple[Event, float]]:
             own[open_[-1]] -= event.us
         open_.append(k)
     return zip(events, own, strict=True)
+
+
+def _said(event: Mapping[str, Any]) -> str:
+    return str(event.get("args", {}).get("name", "")).strip()
+
+
+def _rank(process: str) -> int:
+    match = re.fullmatch(r"rank (\d+)", process)
+    return int(match[1]) if match else 0
 
 
 def _name(kind: str, rank: int, row: int, name: str) -> dict[str, Any]:
