@@ -346,3 +346,11 @@ def test_a_nan_makes_a_tuple_neither_less_nor_greater() -> None:
     """The first pair that differs decides, and a NaN differs from all."""
     text = "p, q = (1.0, x), (1.0, 2.0)\nout[i] = (p < q) + (p > q) + (p <= q) + 10 * (p != q)"
     assert evaluate(body(text, ", x"), np.nan) == [10] * N
+
+
+def test_divmod_has_types_of_its_own() -> None:
+    """uint64 with int64 is float64 there, unlike for // and %."""
+    text = "q, r = divmod(u, i + 1)\nout[i] = q\nout[i] += 10 * r + 100 * (u % (i + 1))"
+    top = 2**63 + 2**11
+    want = [top // n + 10.0 * (top % n) + 100 * ((top - 2**64) % n) for n in range(1, N + 1)]
+    assert evaluate(body(text, ", u"), np.uint64(top)) == pytest.approx(want, rel=1e-15)

@@ -289,9 +289,9 @@ def _lower_pow(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
 
 def _lower_divmod(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
     _count(fl, node, args, "divmod", 2)
-    return fl.tuple_of(
-        [arithmetic.binary(fl, name, args[0], args[1], node) for name in ("FloorDiv", "Mod")]
-    )
+    kinds = fl.resolve(divmod, "divmod", args, node).args  # not always those of // and %
+    a, b = (fl.held(fl.cast(value, kind, node)) for value, kind in zip(args, kinds, strict=True))
+    return fl.tuple_of([arithmetic.binary(fl, name, a, b, node) for name in ("FloorDiv", "Mod")])
 
 
 def _lower_complex(fl: Expressions, node: ast.Call, args: list[Val]) -> Val:
