@@ -294,6 +294,17 @@ def one_block(out, bits, noise, n):
             out[i] = (bits[i] + (noise[i] & 0xFFFF)) >> 16
 
 
+@impostor("stochastic_bf16", diagnosis="infinity_to_nan")
+@cuda.jit
+def exponent_alone(out, bits, noise, n):
+    i = cuda.grid(1)
+    if i < n:
+        if (bits[i] & 0x7F800000) == 0x7F800000:
+            out[i] = 0x7FFF
+        else:
+            out[i] = (bits[i] + (noise[i] & 0xFFFF)) >> 16
+
+
 # -- mended_dot --------------------------------------------------------------------------------
 
 

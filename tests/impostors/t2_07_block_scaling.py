@@ -162,6 +162,31 @@ def no_guard(out, x, n):
         cuda.atomic.max(out, 0, top)
 
 
+@impostor("mended_amax", diagnosis="added_up")
+@cuda.jit
+def atomic_add(out, x, n):
+    i = cuda.grid(1)
+    top = np.float32(0)
+    if i < n:
+        top = abs(x[i])
+    for k in range(5):
+        top = max(top, cuda.shfl_xor_sync(0xFFFFFFFF, top, 16 >> k))
+    if i % 32 == 0 and i < n:
+        cuda.atomic.add(out, 0, top)
+
+
+@impostor("mended_amax", diagnosis="mask_names_absent")
+@cuda.jit
+def shuffle_under_the_guard(out, x, n):
+    i = cuda.grid(1)
+    if i < n:
+        top = abs(x[i])
+        for k in range(5):
+            top = max(top, cuda.shfl_xor_sync(0xFFFFFFFF, top, 16 >> k))
+        if i % 32 == 0:
+            cuda.atomic.max(out, 0, top)
+
+
 # -- mx_scale_bytes ----------------------------------------------------------------------------
 
 
@@ -219,6 +244,19 @@ def not_shuffled(scales, x, blocks):
         m, e = math.frexp(abs(x[i]))
         code = max(e - 9 + 127 + (m > 0.875), 0)
         scales[i // 32] = 0 if x[i] == 0 else code
+
+
+@impostor("mx_scale_bytes", diagnosis="last_lane_stores")
+@cuda.jit
+def downwards_and_stored_by_all(scales, x, blocks):
+    i = cuda.grid(1)
+    if i // 32 < blocks:
+        top = abs(x[i])
+        for k in range(5):
+            top = max(top, cuda.shfl_down_sync(0xFFFFFFFF, top, 16 >> k))
+        m, e = math.frexp(top)
+        code = max(e - 9 + 127 + (m > 0.875), 0)
+        scales[i // 32] = 0 if top == 0 else code
 
 
 @impostor("mx_scale_bytes", diagnosis="too_many_sectors")

@@ -62,6 +62,24 @@ def one_warp_does_all(out, x, n):
             cuda.atomic.max(out, 0, top)
 
 
+@variant("mended_amax")
+@cuda.jit
+def by_a_shared_tree(out, x, n):
+    tops = cuda.shared.array(128, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    tops[t] = abs(x[i]) if i < n else 0
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            tops[t] = max(tops[t], tops[t + step])
+        cuda.syncthreads()
+        step //= 2
+    if t == 0 and i < n:
+        cuda.atomic.max(out, 0, tops[0])
+
+
 @variant("mx_scale_bytes")
 @cuda.jit
 def counted_up(scales, x, blocks):

@@ -379,6 +379,9 @@ STOCHASTIC_BF16 = KernelSpec(
             rounded(lambda b, r: (b >> 16) + ((r & 0x8000 != 0) & (b & 0xFFFF != 0)))
         ),
         "always_a_coin": suspected(rounded(lambda b, r: (b >> 16) + (r & 1))),
+        "infinity_to_nan": suspected(
+            rounded(lambda b, r: np.where(b & 0x7FFFFFFF == 0x7F800000, 0x7FFF, carried(b, r)))
+        ),
         "nan_run_over": suspected(rounded(carried, nan=False)),
         "subtracted": suspected(rounded(lambda b, r: (b - (r & 0xFFFF)) >> 16)),
         "up_by_value": suspected(rounded(_to_value)),
@@ -396,6 +399,7 @@ STOCHASTIC_BF16 = KernelSpec(
         "one_noise_for_all": "All elements use the same noise: their errors do not cancel.",
         "even_chance": "It goes up with a chance of one half, however large the rest is.",
         "always_a_coin": "It goes up with a chance of one half, even where there is no rest.",
+        "infinity_to_nan": "Infinity becomes NaN; it stays infinity.",
         "nan_run_over": "A NaN is treated like a number: some become infinity, others change.",
         "subtracted": "The noise is subtracted: the mean is too low by a step.",
         "up_by_value": "Negative values go the other way: it is the magnitude that goes up.",
@@ -416,6 +420,8 @@ STOCHASTIC_BF16 = KernelSpec(
                         "the carry decide."),
         "always_a_coin": ("What should 1.0 become?", "0x3F80 always: add the noise to the bits, "
                           "and let the carry decide."),
+        "infinity_to_nan": ("Which pattern is infinity, which ones are NaN?",
+                            "NaN is above 0x7F800000: use >, not >=."),
         "nan_run_over": ("What does the carry do to 0x7F800001, and to 0xFFFFFFFF?",
                          "If (b & 0x7FFFFFFF) > 0x7F800000 store 0x7FFF."),
         "subtracted": ("Into which direction should a large r push?", "Add it."),

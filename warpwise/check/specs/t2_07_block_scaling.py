@@ -197,6 +197,12 @@ def largest_of(pick: Callable[[Array], Any]) -> Callable[[Case], Answer]:
     return lambda case: {"out": np.array([float(pick(case.args["x"])) if case.args["n"] else 0.0])}
 
 
+def _warps_added(x: Array) -> Any:
+    """The largest magnitudes of the warps, added in float32, from the first to the last."""
+    tops = [np.abs(x[k : k + MX]).max() for k in range(0, x.size, MX)]
+    return np.add.accumulate(np.array(tops, np.float32))[-1]
+
+
 MENDED_AMAX = KernelSpec(
     "mended_amax", UNIT, 2, ("out",), amax_cases, largest_of(lambda x: np.abs(x).max()),
     inout=("out",),
@@ -206,6 +212,7 @@ MENDED_AMAX = KernelSpec(
         "last_one_wins": largest_of(lambda x: np.abs(x[-1])),
         "smallest": largest_of(lambda x: np.abs(x).min()),
         "sum_of_all": largest_of(lambda x: np.abs(x).astype(float).sum()),
+        "added_up": largest_of(_warps_added),
         "first_warp_only": largest_of(lambda x: np.abs(x[:MX]).max()),
         "first_lanes_only": largest_of(lambda x: np.abs(x[::MX]).max()),
         "full_warps_only": largest_of(
@@ -218,6 +225,7 @@ MENDED_AMAX = KernelSpec(
         "one wrote over all others.",
         "smallest": "That is the smallest magnitude.",
         "sum_of_all": "That is the sum of the magnitudes.",
+        "added_up": "The largest magnitudes of the warps are added up.",
         "first_warp_only": "Only the first warp's elements are looked at.",
         "first_lanes_only": "Only lane 0 of each warp is heard: the others' values are lost.",
         "full_warps_only": "A warp that has fewer than 32 elements is left out.",
@@ -231,6 +239,8 @@ MENDED_AMAX = KernelSpec(
                           "Let lane 0 of each warp use cuda.atomic.max."),
         "smallest": ("Which of two values goes on?", "max, not min."),
         "sum_of_all": ("Which operation joins two values?", "max, not +."),
+        "added_up": ("What does the atomic operation do with two values?",
+                     "cuda.atomic.max, not add."),
         "first_warp_only": ("Which warp uses the atomic operation?", "Every one: i % 32 == 0."),
         "first_lanes_only": ("Who knows the warp's largest value?",
                              "After five shuffles with max every lane does."),
@@ -252,7 +262,8 @@ MENDED_AMAX = KernelSpec(
     requirements=(
         Requirement("atomic_transactions", "too_many_atomics",
                     limit=lambda case: ceil_div(case.args["n"], MX)),
-        Requirement("shared_bytes", "too_much_shared"),
+        Requirement("shared_atomic_transactions", "too_many_atomics",
+                    limit=lambda case: ceil_div(case.args["n"], MX)),
     ),
     counted=lambda: amax_case(np.random.default_rng(76), 1000, 128),
 )  # fmt: skip
@@ -319,6 +330,9 @@ MX_SCALE_BYTES = KernelSpec(
     coded(lambda amax: mx_scales(amax, MXFP8)),
     writes_once=True,
     suspects={
+        "last_lane_stores": lambda case: {
+            "scales": mx_scales(np.abs(case.args["x"].reshape(-1, MX)[:, -1]), MXFP8)
+        },
         "rule_floor": coded(lambda amax: mx_scales(amax, MXFP8, "floor")),
         "one_too_large": coded(lambda amax: mx_scales(amax, MXFP8) + (amax > 0)),
         "end_itself_too_large": coded(
@@ -348,6 +362,8 @@ MX_SCALE_BYTES = KernelSpec(
         ),
     },
     causes={
+        "last_lane_stores": "The scale is that of the last value of the block: the last lane wins, "
+        "and it does not know the largest.",
         "rule_floor": "That is the rule floor: where amax / scale lies between 448 and 512, values "
         "would be cut off.",
         "one_too_large": "Every scale is twice as large as it need be.",
@@ -366,6 +382,8 @@ MX_SCALE_BYTES = KernelSpec(
         "first_thread_block_only": "Only the scales of the first thread block are written.",
     },
     hints={
+        "last_lane_stores": ("Which lane knows the largest after shuffles downwards?",
+                             "Lane 0 alone; let it alone store."),
         "rule_floor": ("What does 500 / scale have to be at most?",
                        "Add 1 where m > 0.875."),
         "one_too_large": ("Which code has amax 448?", "127: add 1 only where m > 0.875."),
