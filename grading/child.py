@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 
-def limit_resources(memory_mb: int, file_mb: int) -> None:
-    """Limit memory, file size and core dumps of this process and of all it starts.
+def limit_resources(memory_mb: int, file_mb: int, threads: int | None) -> None:
+    """Limit memory, file size, core dumps and threads of this process and of all it starts.
 
     The memory limit is on address space; with a CUDA driver it would have to be a cgroup's.
     """
@@ -23,11 +23,14 @@ def limit_resources(memory_mb: int, file_mb: int) -> None:
         import resource
     except ImportError:  # not on Windows
         return
-    for kind, value in (
+    wanted = [
         (resource.RLIMIT_AS, memory_mb * 1_000_000),
         (resource.RLIMIT_FSIZE, file_mb * 1_000_000),
         (resource.RLIMIT_CORE, 0),
-    ):
+    ]
+    if threads is not None:
+        wanted.append((resource.RLIMIT_NPROC, threads))
+    for kind, value in wanted:
         _, hard = resource.getrlimit(kind)
         if hard != resource.RLIM_INFINITY:
             value = min(value, hard)
@@ -49,7 +52,7 @@ def main(argv: list[str]) -> int:
     """Run the job in folder argv[0]; 0 when every cell was run, 3 when the run was cut short."""
     folder = Path(argv[0]).resolve()
     job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
-    limit_resources(job["memory_mb"], job["file_mb"])
+    limit_resources(job["memory_mb"], job["file_mb"], job["threads"])
     events = os.open(folder / "out" / "events.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def tell(kind: str, cell: str = "", fact: Any = None) -> None:

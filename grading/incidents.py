@@ -83,6 +83,10 @@ def _of_end(run: Run, cell: FreshCell | None, limits: Limits) -> Incident:
         said = note("timeout", place=place, seconds=f"{run.seconds:.0f}")
     elif run.end == "disk":
         said = note("too-much-disk", place=place, limit=limits.disk_mb)
+    elif run.end == "memory":
+        said = note("out-of-memory", place=place, limit=limits.memory_mb)
+    elif run.end == "processes":
+        said = note("too-many-processes", place=place, limit=limits.processes)
     elif run.end == "killed":
         said = note("runner-killed", place=place)
     else:

@@ -79,6 +79,7 @@ SENTENCES: dict[str, str] = {
     "than the machine has.",
     "run-stopped": "The run of the notebook broke off: {place} was the last to start ({fact}).",
     "too-much-disk": "{place} wrote more than {limit} MB of files and was stopped.",
+    "too-many-processes": "{place} started more than {limit} processes and was stopped.",
     "out-of-memory": "{place} asked for more than the {limit} MB of memory there are.",
     "too-much-output": "{place} printed more than {limit} MB; the rest was thrown away.",
     "asks-for-input": "{place} asks for input, and nobody is there to type.",

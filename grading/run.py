@@ -34,20 +34,24 @@ MAX_ANSWER_BYTES = 40_000_000
 MAX_EVENT_BYTES = 2_000_000
 _MARK = "WARPWISE_RUN"  # in the environment of every process of the run, unless it removes it
 _POLL_S = 0.05
+_LOOK_S = 0.5  # between two looks at processes, memory and files
+_THREADS = 10  # of a process, where the system counts threads
 
 
 @dataclass(frozen=True)
 class Limits:
     """What one submission may use.
 
-    seconds: wall clock of its whole run; memory_mb: address space of each process;
-    output_mb: kept of what it prints; disk_mb: files it writes.
+    seconds: wall clock of its whole run; memory_mb: address space of each process, and what all
+    have in memory together; output_mb: kept of what it prints; disk_mb: files it writes;
+    processes: at the same time.
     """
 
     seconds: float = RUN_SECONDS
     memory_mb: int = 4096
     output_mb: int = 5
     disk_mb: int = 256
+    processes: int = 200
 
     @property
     def cell_seconds(self) -> int:
@@ -70,7 +74,7 @@ class Run:
 
     lines: the answers file, line by line, not yet believed.
     events: what the child said, not yet believed.
-    end: "done", "stopped", "killed" (the child itself), "time" or "disk".
+    end: "done", "stopped", "killed" (the child itself), "time", "disk", "memory" or "processes".
     seconds: wall clock.
     """
 
@@ -133,6 +137,8 @@ def _lay_out(
         "memory_mb": limits.memory_mb,
         "output_mb": limits.output_mb,
         "file_mb": limits.disk_mb,
+        # Only in a box are they counted by themselves, not with all that the user has running.
+        "threads": None if sandbox.kind() == sandbox.NONE else _THREADS * limits.processes,
     }
     (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
     (folder / "notebook.ipynb").write_text(json.dumps(notebook(cells)), encoding="utf-8")
@@ -168,8 +174,8 @@ def _environment(folder: Path, mark: str) -> dict[str, str]:
 
 
 def _wait(child: subprocess.Popen[bytes], folder: Path, limits: Limits, deadline: float) -> str:
-    """Wait for the child's end, the clock, or a folder that grows too large."""
-    next_look = time.monotonic() + 1.0
+    """Wait for the child's end, the clock, or a run that grows too large."""
+    next_look = time.monotonic() + _LOOK_S
     while True:
         code = child.poll()
         if code is not None:
@@ -180,8 +186,37 @@ def _wait(child: subprocess.Popen[bytes], folder: Path, limits: Limits, deadline
         if now > next_look:
             if _folder_bytes(folder) > limits.disk_mb * 1_000_000 + MAX_ANSWER_BYTES:
                 return "disk"
-            next_look = now + 1.0
+            grown = _grown(child.pid, limits)
+            if grown:
+                return grown
+            next_look = time.monotonic() + _LOOK_S
         time.sleep(_POLL_S)
+
+
+def _grown(pid: int, limits: Limits) -> str:
+    """Which limit the processes of a run break together, or ""."""
+    try:
+        family = psutil.Process(pid).children(recursive=True)
+    except psutil.Error:
+        return ""
+    if len(family) > limits.processes:
+        return "processes"
+    allowed = limits.memory_mb * 1_000_000
+    # Forked processes share most of their memory; the exact sum takes long, and most need it not.
+    if _memory(family, "rss") > allowed and _memory(family, "pss") > allowed:
+        return "memory"
+    return ""
+
+
+def _memory(family: Sequence[psutil.Process], kind: str) -> int:
+    """Bytes in memory, by psutil's name: rss, or pss, which shares out what several use."""
+    total = 0
+    for process in family:
+        with contextlib.suppress(psutil.Error, OSError):
+            exact = kind == "pss"
+            facts = process.memory_full_info() if exact else process.memory_info()
+            total += getattr(facts, kind, facts.rss)
+    return total
 
 
 def _folder_bytes(folder: Path) -> int:

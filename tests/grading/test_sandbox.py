@@ -98,3 +98,32 @@ def test_it_is_tried_before_it_is_relied_on(monkeypatch) -> None:
     )
 
     assert sandbox.kind.__wrapped__() == sandbox.NONE
+
+
+GROWING = {
+    "processes": (
+        "import os, time\nfor _ in range(60):\n    if os.fork() == 0:\n"
+        "        time.sleep(300)\n        os._exit(0)\ntime.sleep(60)",
+        "too-many-processes",
+    ),
+    "memory": (
+        "import os, time\nfor _ in range(12):\n    if os.fork() == 0:\n"
+        "        x = b'x' * 150_000_000\n        time.sleep(300)\n        os._exit(0)\n"
+        "time.sleep(60)",
+        "out-of-memory",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", GROWING)
+def test_processes_are_limited_together(tmp_path: Path, kind: str) -> None:
+    """Many small processes, or several that each stay below the limit; answers are still graded."""
+    cell, reason = GROWING[kind]
+    path = tmp_path / "ada.ipynb"
+    path.write_bytes(notebook_bytes(*toy_cells(after_setup=cell)))
+    limits = Limits(seconds=60, memory_mb=1500, processes=40)
+
+    result = grade_one(Submission("ada", "ada", path), toy_lab(), 5, limits)
+
+    assert (result.status, result.reason, result.points) == ("graded-repaired", reason, 7.0)
