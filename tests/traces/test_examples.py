@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from warpwise.traces import CAUSES, Trace, TraceError, example, shipped
+from warpwise.traces import CAUSES, Trace, TraceError, example, shipped, write_trace
 from warpwise.traces.examples import SHIPPED, SOUND, path_of
 
 SINGLE = sorted(set(CAUSES) - {"exposed_all_reduce", "straggler"})
@@ -26,7 +26,7 @@ def in_a_step(trace: Trace, lane: str, name: str) -> float:
 def test_files_are_what_the_script_writes(number: int, tmp_path: Path) -> None:
     """Byte for byte, and each says how it was made and of which kind its times are."""
     cause, seed = SHIPPED[number]
-    example(cause, seed).write(tmp_path / "t.json")
+    write_trace(example(cause, seed), tmp_path / "t.json")
     assert path_of(number).read_bytes() == (tmp_path / "t.json").read_bytes()
     assert "generated" in shipped(number).made and "modelled" in shipped(number).made
     assert cause not in path_of(number).read_text()

@@ -5,7 +5,17 @@ trace = read_trace("t.json")   a file of torch.profiler, or any other in Chrome'
 trace.lanes, trace.on("stream 7"), trace.totals("stream 7"), trace.gaps("stream 7")
 """
 
+from .chrome import read_trace, write_trace
 from .examples import CAUSES, example, shipped
-from .reader import Event, Trace, TraceError, read_trace
+from .trace import Event, Trace, TraceError
 
-__all__ = ["CAUSES", "Event", "Trace", "TraceError", "example", "read_trace", "shipped"]
+__all__ = [
+    "CAUSES",
+    "Event",
+    "Trace",
+    "TraceError",
+    "example",
+    "read_trace",
+    "shipped",
+    "write_trace",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .chrome import write_trace
 from .examples import FOLDER, SHIPPED, example, path_of
 
 
@@ -9,7 +10,7 @@ def main() -> int:
     """One file for each entry of SHIPPED."""
     FOLDER.mkdir(exist_ok=True)
     for number, (cause, seed) in SHIPPED.items():
-        example(cause, seed).write(path_of(number))
+        write_trace(example(cause, seed), path_of(number))
     print(f"wrote {len(SHIPPED)} traces")
     return 0
 

@@ -15,8 +15,9 @@ import numpy as np
 
 from ..hardware import Op, device
 from . import host, several
-from .reader import Row, Trace, TraceError, read_trace
+from .chrome import read_trace
 from .several import Bucket
+from .trace import Row, Trace, TraceError
 
 #: Cause -> what is wrong.
 CAUSES = {

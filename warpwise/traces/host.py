@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..hardware import Op, timeline
-from .reader import STEPS, Row
+from .trace import STEPS, Row
 
 CALLS = {
     "kernel": "cudaLaunchKernel", "h2d": "cudaMemcpyAsync", "d2h": "cudaMemcpyAsync",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..fabric.schedules import Task, run
-from .reader import STEPS, Row
+from .trace import STEPS, Row
 
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
 COMPUTE, NETWORK = "stream 7", "stream 20"

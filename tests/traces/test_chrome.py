@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from warpwise.traces import Trace, TraceError, read_trace
+from warpwise.traces import Trace, TraceError, read_trace, write_trace
 
 ROWS = [
     ("outer", 0, "host", 0.0, 10.0, {}),
@@ -45,7 +45,7 @@ def test_a_lane_is_busy_once() -> None:
 def test_a_trace_is_the_same_when_it_is_read_again(tmp_path: Path) -> None:
     """Written, read, written: rows and lanes stay; gzip is opened."""
     trace = Trace.from_rows([*ROWS, ("step", 0, "steps", 0.0, 6.5, {})], "by hand")
-    trace.write(tmp_path / "t.json")
+    write_trace(trace, tmp_path / "t.json")
     again = read_trace(tmp_path / "t.json")
     assert again.rows == trace.rows and again.made == "by hand"
     assert again.steps == ((0.0, 6.5),)
