@@ -57,6 +57,12 @@ def test_a_check_is_no_fault_of_the_learner(monkeypatch) -> None:
     assert judge(spec, hole).status == "todo"
 
 
+def test_no_traps_are_known_without_it(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "triton.runtime.interpreter", None)
+    with pytest.raises(tiles.TileError, match="exists for Linux only"):
+        tiles.traps()
+
+
 def test_a_notebook_shows_the_sentence_alone() -> None:
     error = absent.missing()
     assert error._render_traceback_() == [f"TileError: {absent.WHY}"]

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .absent import missing
+
 
 @dataclass(frozen=True)
 class Trap:
@@ -29,9 +31,12 @@ class Trap:
 def traps() -> tuple[Trap, ...]:
     """Every known difference, tried on Triton's own interpreter; takes milliseconds.
 
-    Raises ImportError where Triton is not installed.
+    Raises TileError where Triton is not installed.
     """
-    from triton.runtime.interpreter import InterpreterBuilder
+    try:
+        from triton.runtime.interpreter import InterpreterBuilder
+    except ImportError:
+        raise missing() from None
 
     return tuple(
         Trap(name, holds(probe, InterpreterBuilder()), what, here)
