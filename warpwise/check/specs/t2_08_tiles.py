@@ -355,6 +355,10 @@ def columns_summed(case: Case) -> dict[str, Array]:
     return {"out": wide(case, "out") + wide(case, "x").sum(axis=0)}
 
 
+def tiles_of_rows(case: Case) -> int:
+    return ceil_div(case.args["rows"], ROWS_A_TILE)
+
+
 def last_part(case: Case) -> dict[str, Array]:
     """Only the last tile of rows was added."""
     x = wide(case, "x")
@@ -369,7 +373,7 @@ MENDED_COLUMNS = TritonSpec(
     traffic=(
         Traffic("loaded", lambda case: 4 * case.args["x"].size, pointer="x"),
         Traffic(
-            "atomic", lambda case: 4 * case.args["cols"] * case.grid[0], "too_many_atomics"
+            "atomic", lambda case: 4 * case.args["cols"] * tiles_of_rows(case), "too_many_atomics"
         ),
     ),
     counted=lambda: columns_case(50, 70, 7, np.random.default_rng(8)),
@@ -380,7 +384,7 @@ MENDED_COLUMNS = TritonSpec(
         },
         "last_rows_only": last_part,
         "added_by_all": lambda case: {
-            "out": wide(case, "out") + case.grid[0] * wide(case, "x").sum(axis=0)
+            "out": wide(case, "out") + tiles_of_rows(case) * wide(case, "x").sum(axis=0)
         },
     },
     causes={
