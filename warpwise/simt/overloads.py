@@ -7,6 +7,7 @@ NumPy's reductions (np.sum, a.mean(), ...) are such functions, too.
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -124,10 +125,16 @@ def _implementation(
     fl: Expressions, node: ast.AST, called: Any, name: str, args: list[Val], named: dict[str, Val]
 ) -> Any:
     """The device function for a call."""
-    if called in library.REDUCTIONS and len(args) == 1 and not named:
+    whole = len(args) == 1 and not named and isinstance(args[0].type, ArrayType)
+    if called in library.REDUCTIONS and whole:
         return _device(fl, node, library.reduction(called, numba_type(args[0].type)), called)
     reasons = []
     for template in _templates(called):
+        try:
+            inspect.signature(template._overload_func).bind(*args, **named)
+        except TypeError as error:  # too many arguments, too few, or names it does not have
+            reasons.append(str(error))
+            continue
         prefer = bool(template.prefer_literal)
         for literal in (prefer, not prefer):
             try:
