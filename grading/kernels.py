@@ -63,7 +63,7 @@ def kernel_source(
     literals: dict[str, Any] = {}
     wanted: list[str] = []
     seen = {main.name}
-    waiting = [*_globals_of(main.text)]
+    waiting = [*globals_of(main.text)]
     while waiting:
         name = waiting.pop(0)
         if name in seen:
@@ -74,7 +74,7 @@ def kernel_source(
             continue
         if bound.function is not None:
             texts.append(bound.text)
-            waiting.extend(_globals_of(bound.text))
+            waiting.extend(globals_of(bound.text))
         elif _known_import(bound.statement):
             imports[ast.unparse(bound.statement)] = None
         else:
@@ -118,7 +118,7 @@ def binding(name: str, definitions: Iterable[Definition], user: Definition) -> D
     return before
 
 
-def _globals_of(text: str) -> list[str]:
+def globals_of(text: str) -> list[str]:
     """Global names that the functions in `text` read, sorted."""
     found: set[str] = set()
     waiting = list(symtable.symtable(text, "<answer>", "exec").get_children())

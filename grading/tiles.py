@@ -18,7 +18,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from grading.answers import Answer, Definition
-from grading.kernels import KernelSource, binding, function_behind
+from grading.kernels import KernelSource, binding, function_behind, globals_of
 from warpwise.simt.errors import at_line
 from warpwise.tiles import TileError
 
@@ -78,7 +78,7 @@ def tile_source(
     constants: dict[int, str] = {}
     wanted: list[str] = []
     seen = {main.name}
-    waiting = _names(main.function)
+    waiting = _globals(main.text, main.function)
     while waiting:
         name = waiting.pop(0)
         if name in seen:
@@ -89,7 +89,7 @@ def tile_source(
             continue
         if bound.function is not None:
             texts.append(bound.text)
-            waiting.extend(_names(bound.function))
+            waiting.extend(_globals(bound.text, bound.function))
         elif isinstance(bound.statement, ast.Import | ast.ImportFrom):
             imports[ast.unparse(bound.statement)] = None
         elif bound.value is not None and _is_constant(bound.value):
@@ -100,6 +100,15 @@ def tile_source(
     # The answer comes first, so that line 1 of a message is the first line of the function.
     text = "\n".join([*texts, *imports, *(constants[place] for place in sorted(constants))])
     return KernelSource(main.name, text, {}, tuple(wanted))
+
+
+def _globals(text: str, function: ast.FunctionDef) -> list[str]:
+    """Global names that a function reads, and those that stand around it."""
+    given = function.args
+    around: list[ast.AST | None] = [*function.decorator_list, *given.defaults, *given.kw_defaults]
+    around += [one.annotation for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    found = [*globals_of(text), *(name for node in around if node for name in _names(node))]
+    return sorted(set(found))
 
 
 def _names(tree: ast.AST) -> list[str]:
@@ -184,6 +193,8 @@ def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Any]]:
             if alias.name in modules:
                 yield (own, modules[alias.name]) if alias.asname else ("triton", triton)
             continue
+        if node.module == "warpwise.tiles" and alias.name in ("triton", "tl"):
+            yield own, triton if alias.name == "triton" else tl
         module = modules.get(node.module or "")
         if module is None or node.level:
             continue

@@ -40,7 +40,7 @@ def test_solution_gets_everything_and_untouched_lab_nothing(name: str) -> None:
     """The full notebook scores the maximum, the lab as handed out scores 0 and is all todo."""
     unit, lab = curriculum.load().unit(name), load_lab(name)
 
-    full = grade_one(Submission("a", "a", unit.solution), lab, 7, Limits())
+    full = grade_one(Submission("a", "a", unit.solution), lab, 7, Limits(seconds=lab.seconds))
     empty = grade_one(Submission("b", "b", unit.lab), lab, 7, Limits())
 
     assert (full.status, full.points, full.sentence) == ("graded", unit.points, "")

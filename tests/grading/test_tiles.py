@@ -88,6 +88,9 @@ FORMS = {
     "parts": PARTS,
     "renamed_modules": "import triton as t\nfrom triton import jit, language as T\n@jit\n"
     + ADD_TEXT.split("\n", 1)[1].replace("tl.", "T."),
+    "names_that_are_globals_elsewhere": "x = open\nn = [1]\ni = print\n" + ADD_TEXT,
+    "modules_of_the_course": "from warpwise.tiles import tl as T, triton as t\n@t.jit\n"
+    + ADD_TEXT.split("\n", 1)[1].replace("tl.", "T."),
     "full_names": ADD_TEXT.replace("tl.", "triton.language."),
     "wrapped_later": ADD_TEXT.replace("@triton.jit\ndef add", "def mine")
     + "add = triton.jit(mine)",
