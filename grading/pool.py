@@ -26,7 +26,7 @@ from warpwise.curriculum import COURSE
 _TRIES = 2
 # All rounds of runs, then parsing and judging, have an end too.
 _RUNS_TIME = 3
-_JUDGING_S = 300.0
+_JUDGING_S = 900.0
 
 
 def _search_path() -> str:
