@@ -611,23 +611,29 @@ def plainly(case: Case) -> Array:
     return by_tree(total, np.zeros_like(total), False)
 
 
-def kahan_then_tree(case: Case) -> Array:
-    """Kahan's sum in each thread, the rest forgotten before the tree."""
+def _kahan(case: Case) -> tuple[Array, Array]:
+    """(total, lost) of the 256 threads; who has no number in the last round stops before it."""
     total = lost = np.zeros(THREADS, np.float32)
+    left = case.args["n"]
     for row in _rows(case):
+        busy = np.arange(THREADS) < left
         y = row - lost
         after = total + y
-        total, lost = after, (after - total) - y
+        lost = np.where(busy, (after - total) - y, lost)
+        total = np.where(busy, after, total)
+        left -= THREADS
+    return total, lost
+
+
+def kahan_then_tree(case: Case) -> Array:
+    """Kahan's sum in each thread, the rest forgotten before the tree."""
+    total, _ = _kahan(case)
     return by_tree(total, np.zeros_like(total), False)
 
 
 def _kahan_pairs(case: Case) -> Array:
     """The rest of Kahan's sum taken along: it misses what a total loses to a larger term."""
-    total = lost = np.zeros(THREADS, np.float32)
-    for row in _rows(case):
-        y = row - lost
-        after = total + y
-        total, lost = after, (after - total) - y
+    total, lost = _kahan(case)
     return by_tree(total, -lost, True)
 
 
