@@ -18,9 +18,8 @@ Run this cell first.
 
 # %%
 import numpy as np
-from IPython.display import display
 
-from warpwise import check, compare, cuda, profile, sanitize
+from warpwise import check, cuda, profile, sanitize
 
 STEP = 8
 
@@ -488,15 +487,6 @@ if check("registers_matmul", registers_matmul).status == "pass":
     for name, needed in clocks.items():
         each, score = needed / (128**3 / 32), 100 * clocks["our solution"] / needed
         print(f"{name:17} {each:.4f} clocks a multiply-add, score {score:.0f}")
-    display(
-        compare(
-            {
-                name: (kernel[(128 // side, 128 // side), block], *args)
-                for name, (kernel, side, block) in steps.items()
-            },
-            device="RTX 3090",
-        )
-    )
 
 # %% [markdown]
 r"""
