@@ -213,3 +213,39 @@ def brackets_load(out, x, BLOCK: tl.constexpr):
 @triton.jit
 def brackets_store(out, x, BLOCK: tl.constexpr):
     out[tl.arange(0, BLOCK)] = 1
+
+
+@triton.jit
+def shifted_in_place(x, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + i, tl.load(x + i + 1, mask=i + 1 < n, other=0), mask=i < n)
+
+
+@triton.jit
+def sum_behind_an_atomic(out, flag):
+    """The atomic orders nothing: it stands before the store, not after it."""
+    tl.atomic_add(flag, 1)
+    tl.store(out, tl.load(out) + 1)
+
+
+@triton.jit
+def cleared_by_one(out):
+    if tl.program_id(0) == 0:
+        tl.store(out, 0)
+    tl.atomic_add(out, 1)
+
+
+@triton.jit
+def last_one_sums(out, parts, count, P: tl.constexpr):
+    p = tl.program_id(0)
+    tl.store(parts + p, p + 1)
+    if tl.atomic_add(count, 1) == P - 1:
+        tl.store(out, tl.sum(tl.load(parts + tl.arange(0, P)), axis=0))
+
+
+@triton.jit
+def under_a_lock(out, lock):
+    while tl.atomic_cas(lock, 0, 1) != 0:
+        pass
+    tl.store(out, tl.load(out) + 1)
+    tl.atomic_xchg(lock, 0)

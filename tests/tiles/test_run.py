@@ -238,6 +238,34 @@ def test_two_programs_at_one_element() -> None:
     assert "program 1 loads out at offset 0, which program number 0 has stored" in str(done)
 
 
+def test_a_store_over_what_another_program_has_loaded() -> None:
+    """Right here, where programs run one after another."""
+    x = np.arange(8, dtype=np.int32)
+    done = run(kernels.shifted_in_place, 2, x, 8, BLOCK=4)
+
+    assert x.tolist() == [1, 2, 3, 4, 5, 6, 7, 0]
+    assert "program 1 stores to x at offset 4, which program number 0 has loaded" in str(done)
+
+
+@pytest.mark.parametrize("kernel", [kernels.sum_behind_an_atomic, kernels.cleared_by_one])
+def test_an_atomic_that_orders_nothing(kernel) -> None:
+    """One before the store of the other program, or one that meets a plain store."""
+    args = [np.zeros(1, np.int32) for _ in kernel.params]
+    done = run(kernel, 3, *args)
+
+    assert args[0][0] == 3 and [one.kind for one in done.findings][:1] == ["race"]
+
+
+def test_atomics_that_order() -> None:
+    """The last program sums the parts; a lock around an addition."""
+    out, parts, count = np.zeros(1, np.int32), np.zeros(4, np.int32), np.zeros(1, np.int32)
+    done = run(kernels.last_one_sums, 4, out, parts, count, P=4)
+    assert out[0] == 10 and not done.findings
+
+    done = run(kernels.under_a_lock, 3, count, np.zeros(1, np.int32))
+    assert count[0] == 7 and not done.findings
+
+
 def test_atomics() -> None:
     """Lanes of one tile at one element count one by one; no race is told."""
     x = np.array([0, 1, 1, 1, 2, 0], np.int32)

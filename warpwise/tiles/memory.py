@@ -49,6 +49,8 @@ class Region:
     flat    the extent as a 1-D array
     origin  address of element [0, 0, ...]; low: of flat[0]
     writer  the last program that stored; reader: the first one that loaded; -1 for nobody
+    when    the access, counted from the start of the launch, that stored last
+    plain   the last program that stored without an atomic, and when
     """
 
     name: str
@@ -61,12 +63,15 @@ class Region:
     writer: np.ndarray = field(init=False)
     reader: np.ndarray = field(init=False)
     several: np.ndarray = field(init=False)
+    when: np.ndarray = field(init=False)
+    plain: tuple[np.ndarray, np.ndarray] = field(init=False)
 
     def __post_init__(self) -> None:
         n = self.flat.size
         self.writes, self.reads = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self.writer, self.reader = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
-        self.several = np.zeros(n, bool)
+        self.several, self.when = np.zeros(n, bool), np.zeros(n, np.int64)
+        self.plain = np.full(n, -1, np.int64), np.zeros(n, np.int64)
 
     def shaped(self, counter: np.ndarray) -> np.ndarray:
         """A counter in the shape of the array."""
@@ -117,8 +122,10 @@ class Memory:
         self.texts: dict[int, str] = {}
         self.findings: dict[tuple[str, int, str], Finding] = {}
         self.undefined: dict[int, int] = {}
-        self.synchronised = False
         self.regions = regions
+        self._now = 0
+        # Program -> pointer -> its last atomic there: between programs nothing else is an order.
+        self._atomics: dict[int, dict[str, int]] = {}
         self._by_key = {one.low >> _SHIFT: one for one in regions.values()}
 
     def load(
@@ -139,9 +146,8 @@ class Memory:
             index = index * kind.itemsize // area.flat.itemsize
             area.reader[index[area.reads[index] == 0]] = self.program
             np.add.at(area.reads, index, 1)
-            foreign = (area.writes[index] > 0) & (area.writer[index] != self.program)
-            if foreign.any() and not self.synchronised:
-                self._race(area, index[foreign], "loads", "stored")
+            both = area.writer, area.when
+            self._race(area, self._foreign(index, *both), area.writer, "loads", "stored")
         return found
 
     def store(self, addresses: np.ndarray, values: np.ndarray, mask: np.ndarray, how: str) -> None:
@@ -153,19 +159,21 @@ class Memory:
             _as(area.flat, values.dtype)[index] = values[which]
             index = index * values.itemsize // area.flat.itemsize
             foreign = (area.writes[index] > 0) & (area.writer[index] != self.program)
-            if foreign.any():
-                area.several[index[foreign]] = True
-                if not self.synchronised:
-                    self._race(area, index[foreign], "stores to", "stored to")
+            area.several[index[foreign]] = True
+            both = area.writer, area.when
+            self._race(area, self._foreign(index, *both), area.writer, "stores to", "stored to")
+            if self.program not in self._atomics:
+                early = (area.reader[index] >= 0) & (area.reader[index] < self.program)
+                self._race(area, index[early], area.reader, "stores to", "loaded")
             np.add.at(area.writes, index, 1)
-            area.writer[index] = self.program
+            area.writer[index], area.when[index] = self.program, self._now
+            area.plain[0][index], area.plain[1][index] = self.program, self._now
 
     def atomic(
         self, addresses: np.ndarray, mask: np.ndarray, kind: np.dtype,
         change: Callable[[np.ndarray, np.ndarray], np.ndarray], values: np.ndarray,
     ) -> np.ndarray:  # fmt: skip
         """Lane by lane `new = change(old, value)`; returns the old values, 0 where masked off."""
-        self.synchronised = True
         old = np.zeros(addresses.shape, kind)
         mask = _lanes(mask, addresses)
         values = np.broadcast_to(values, addresses.shape)
@@ -182,12 +190,33 @@ class Memory:
                     flat[place] = change(seen[lane : lane + 1], given[lane : lane + 1])[0]
                 old[which] = seen
             index = index * kind.itemsize // area.flat.itemsize
+            early = self._foreign(index, *area.plain)
+            self._race(area, early, area.plain[0], "changes", "stored to")
+            self._atomics.setdefault(self.program, {})[area.name] = self._now
             np.add.at(area.writes, index, 1)
             np.add.at(area.reads, index, 1)
-            area.writer[index] = self.program
+            area.writer[index], area.when[index] = self.program, self._now
         return old
 
+    def _foreign(self, index: np.ndarray, writer: np.ndarray, when: np.ndarray) -> np.ndarray:
+        """Those elements that another program has stored, with no order between the two.
+
+        An order is: an atomic of the other one after its store, and one of this one, before now,
+        through the same pointer.
+        """
+        index = index[(writer[index] >= 0) & (writer[index] != self.program)]
+        mine = self._atomics.get(self.program, {})
+        if not index.size or not mine:
+            return index
+        last = {}
+        for other in map(int, np.unique(writer[index])):
+            theirs = self._atomics.get(other, {})
+            last[other] = max((theirs.get(name, -1) for name in mine), default=-1)
+        released = np.array([last[int(one)] for one in writer[index]])
+        return index[released < when[index]]
+
     def _begin(self) -> tuple[int, str]:
+        self._now += 1
         self._line, self._text = self.place()
         self.texts.setdefault(self._line, self._text)
         return self._line, self._text
@@ -268,12 +297,15 @@ class Memory:
         text = at_line(self.kernel, self._line, self._text, fact, step)
         return TileError(text, diagnosis, line=self._line, pointer=pointer)
 
-    def _race(self, area: Region, index: np.ndarray, does: str, did: str) -> None:
+    def _race(
+        self, area: Region, index: np.ndarray, who: np.ndarray, does: str, did: str
+    ) -> None:  # fmt: skip
+        """Note that this program does, at these elements, what another one did."""
         key = ("race", self._line, area.name)
-        if key in self.findings:
+        if not index.size or key in self.findings:
             return
         place = int(index[0]) - (area.origin - area.low) // area.flat.itemsize
-        other = int(area.writer[index[0]])
+        other = int(who[index[0]])
         fact = (
             f"{self.program_text} {does} {area.name} at offset {place}, which program number "
             f"{other} has {did} in the same launch"
