@@ -238,6 +238,17 @@ def the_other_fault_mended(out, x, rows, cols, stride, R: tl.constexpr, C: tl.co
     tl.atomic_add(out + c, tl.sum(tile, axis=0), mask=c < cols)
 
 
+@impostor("mended_columns", diagnosis="race")
+@triton.jit
+def an_atomic_that_adds_nothing(out, x, rows, cols, stride, R: tl.constexpr, C: tl.constexpr):
+    r = tl.program_id(0) * R + tl.arange(0, R)
+    c = tl.program_id(1) * C + tl.arange(0, C)
+    inside = (r[:, None] < rows) & (c[None, :] < cols)
+    tile = tl.load(x + r[:, None] * stride + c[None, :], mask=inside, other=0.0)
+    before = tl.atomic_add(out + c, tl.zeros((C,), tl.float32), mask=c < cols)
+    tl.store(out + c, before + tl.sum(tile, axis=0), mask=c < cols)
+
+
 @impostor("mended_columns", diagnosis="too_many_atomics")
 @triton.jit
 def an_atomic_for_each_element(out, x, rows, cols, stride, R: tl.constexpr, C: tl.constexpr):

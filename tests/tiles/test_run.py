@@ -195,6 +195,14 @@ def test_what_is_masked_off_is_undefined() -> None:
     assert list(done.undefined.values()) == [1]
 
 
+def test_a_single_value_that_is_masked_off() -> None:
+    """other=0.0 counts as given, though it is false."""
+    out = np.ones(3, np.float32)
+    done = run(kernels.one_or_zero, 3, out, np.full(2, 5, np.float32), 2)
+
+    assert out.tolist() == [5, 5, 0] and not done.undefined
+
+
 def test_a_mask_made_of_a_tile_and_a_scalar() -> None:
     """The interpreter keeps such a condition as integers; they are no indices."""
     out = np.full(6, -1, np.int32)

@@ -38,9 +38,12 @@ def interpreting(interpreter: Any, builder: Any) -> Any:
                 )
 
         def truth(self: Any) -> bool:
+            asking = sys._getframe(1).f_code.co_filename
+            if asking == tl.semantic.__file__:  # is one given?
+                return True
             if self.handle.data.size == 1 and not self.type.is_block():
                 return bool(self.handle.data.item())
-            if not learners(sys._getframe(1).f_code.co_filename):  # Triton asks: is one given?
+            if not learners(asking):
                 return True
             raise builder.refused(
                 "a condition has to be one value, and this is a tile", "Use a mask, or tl.where."
