@@ -20,7 +20,7 @@ TIMEOUT = 6.0  # seconds of a case; a cycle is told at once
 
 @dataclass(frozen=True)
 class World:
-    """`args[rank]` is what rank gets; arrays are handed over as torch tensors.
+    """`args[rank]` is what rank gets; arrays, also in lists, are handed over as torch tensors.
 
     network   where time is judged: the function gets a Net as its last argument
     """
@@ -72,8 +72,8 @@ def call(
 ) -> tuple[Any, float]:
     """The answer's value on this rank and its virtual time.
 
-    NumPy arrays are handed over as torch tensors and tensors come back as NumPy arrays.  With a
-    network the function gets its Net as the last argument.
+    NumPy arrays, also in lists, are handed over as torch tensors, and tensors come back as NumPy
+    arrays.  With a network the function gets its Net as the last argument.
     """
     import torch.distributed as dist
 
@@ -86,6 +86,8 @@ def call(
 def _given(value: Any) -> Any:
     import torch
 
+    if isinstance(value, list):
+        return [_given(item) for item in value]
     return torch.from_numpy(value.copy()) if isinstance(value, np.ndarray) else value
 
 

@@ -14,6 +14,7 @@ from .ladder import LadderPicture, compare
 from .lanes import Lanes, show_lanes
 from .machine_code import show_sass
 from .occupancy import show_occupancy
+from .overlap import OverlapPicture, show_overlap
 from .picture import Picture, show_threads
 from .plan import PlanPicture, show_plan, turn_plan
 from .queues import LaneQueues, show_queues
@@ -27,11 +28,11 @@ from .timeline import show_timeline
 from .trace import TracePicture, show_trace, trace_lanes, trace_totals
 
 __all__ = [
-    "BankMap", "Flow", "FormatPicture", "Gantt", "LadderPicture", "LaneQueues", "Lanes", "Picture",
-    "PlanPicture", "Rounds", "Sectors", "Stages", "Steps", "Table", "TracePicture", "compare",
-    "show_banks", "show_chunks", "show_flow", "show_format", "show_fragments", "show_holdings",
-    "show_lanes", "show_occupancy", "show_plan", "show_queues", "show_roofline", "show_rounds",
-    "show_sass", "show_schedule", "show_sectors", "show_stages", "show_steps", "show_threads",
-    "show_timeline", "show_trace", "table", "trace_lanes", "trace_totals", "turn_plan",
-    "turn_roofline",
+    "BankMap", "Flow", "FormatPicture", "Gantt", "LadderPicture", "LaneQueues", "Lanes",
+    "OverlapPicture", "Picture", "PlanPicture", "Rounds", "Sectors", "Stages", "Steps", "Table",
+    "TracePicture", "compare", "show_banks", "show_chunks", "show_flow", "show_format",
+    "show_fragments", "show_holdings", "show_lanes", "show_occupancy", "show_overlap", "show_plan",
+    "show_queues", "show_roofline", "show_rounds", "show_sass", "show_schedule", "show_sectors",
+    "show_stages", "show_steps", "show_threads", "show_timeline", "show_trace", "table",
+    "trace_lanes", "trace_totals", "turn_plan", "turn_roofline",
 ]  # fmt: skip
