@@ -549,18 +549,24 @@ def band_order(down, along, group):
             for row in range(min(group, down - top))]  # fmt: skip
 
 
-def panels(side, at_once, group):
-    """Rows of blocks of a and columns of blocks of b that the first programs need."""
+def needs(side, at_once, group):
+    """Rows of blocks of a, and columns of blocks of b, that the first programs need."""
     first = band_order(side, side, group)[:at_once]
-    need_a, need_b = {row for row, _ in first}, {col for _, col in first}
+    return len({row for row, _ in first}), len({col for _, col in first})
+
+
+def panels(side, at_once, group):
+    """A table of what the first programs need."""
+    need_a, need_b = needs(side, at_once, group)
     head = ("rows of a", "columns of b", "together", "row by row", "least")
-    plain = band_order(side, side, 1)[:at_once]
-    row = (len(need_a), len(need_b), len(need_a) + len(need_b),
-           len({r for r, _ in plain}) + len({c for _, c in plain}), f"{2 * at_once**0.5:.1f}")  # fmt: skip
+    row = (need_a, need_b, need_a + need_b, sum(needs(side, at_once, 1)), f"{2 * at_once**0.5:.1f}")
     return table(head, [tuple(map(str, row))], "counted")._repr_mimebundle_()
 
 
 print("guess:", guess)
+for at_once in (36, 108):
+    together = {group: sum(needs(32, at_once, group)) for group in (1, 4, 6, 8, 10, 12, 16, 32)}
+    print(f"{at_once:3} programs, group: together", together)
 Dialled(
     [
         Dial("side", (9, 16, 32, 64), 32),
@@ -573,8 +579,8 @@ Dialled(
 # %% [markdown]
 r"""
 **36** row by row, **22** with groups of 8, and **21** with 10 or 12. A square of 108 tiles would need 2 * sqrt(108) = 20.8, so the best group is near the square root of what runs at once.
-Turn `group` to 32: then the band is as high as the matrix, the order is column by column, and 36 are needed again.
-And with `at_once` = 36, the same order with groups of 8 needs 13, where groups of 6 need 12: the best group depends on the GPU.
+With `group` = 32 the band is as high as the matrix, the order is column by column, and 36 are needed again.
+With 36 programs at once groups of 8 need 13, and groups of 6 need 12: the best group depends on the GPU.
 
 On a GPU, `lts__t_bytes.sum` counts what is asked of L2 and `dram__bytes.sum` what L2 had to fetch. The order changes the second number only.
 
