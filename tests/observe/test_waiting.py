@@ -350,6 +350,51 @@ def test_loops_that_only_count_are_left_alone() -> None:
         kernel("def k(out):\n    n = 0\n    while n < 2: n = n * 1\n")[1, 1](out)
 
 
+FORGOTTEN = [
+    "d = 32\nwhile d > 0:\n    if t < d: s[t] += s[t + d]\n    cuda.syncthreads()",
+    "j = t\nwhile j < out.size:\n    s[t] += out[j]",
+    "j = t\nv = 0\nwhile j < out.shape[0]:\n    v += 1\n    if j > 99: break",
+    "j = 0\nk = 5\nwhile True:\n    s[t] += 1\n    if j == k: break\n    k = k % 7",
+]
+
+
+@pytest.mark.parametrize("body", FORGOTTEN)
+def test_what_a_loop_computes_beside_its_end_does_not_hide_that_it_has_none(body: str) -> None:
+    """The step is forgotten, and something else changes in every round."""
+    lines = "\n    ".join(body.splitlines())
+    text = f"""
+def k(out):
+    s = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    s[t] = t
+    cuda.syncthreads()
+    {lines}
+    out[t] = s[t]
+"""
+    with pytest.raises(LivelockError, match="changed nothing on which its end depends"):
+        kernel(text)[2, 64](ints(64))
+    assert {f.kind for f in findings(text, 2, 64, ints(64))} >= {"livelock"}
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "while go:\n        n += 1\n        if n > 9000: go = False",
+        "while x[0] < 1:\n        n += 1\n        if n == 9000: x[0] = 1",
+        "while True:\n        n += 1\n        for j in range(2):\n"
+        "            if n > 9000: go = False\n        if not go: break",
+        "while go:\n        m = n\n        n = m + 1\n        if m < 9000: continue\n"
+        "        go = False",
+    ],
+)  # fmt: skip
+def test_a_loop_that_ends_late_is_left_alone(loop: str) -> None:
+    """What decides is found through other names, tests and memory."""
+    out, x = ints(1), ints(1)
+    text = f"def k(out, x):\n    n = 0\n    go = True\n    {loop}\n    out[0] = n\n"
+    kernel(text)[1, 1](out, x)
+    assert 9000 <= out[0] <= 9001
+
+
 def test_other_observers_hear_waiting_blocks() -> None:
     """Counters count a launch that runs block by block."""
     counters = Counters()

@@ -317,7 +317,6 @@ def test_min_and_max_of_an_array_compare_from_the_left(expression: str, value: f
         ("out[i] = None", "something that is no number cannot be stored into out"),
         ("out[i] = x.max(1, 2, 3)", "no implementation for .*\n.*\n  too many positional"),
         ("out[i] = np.max()", "no implementation for .*\n.*\n  missing a required argument: 'a'"),
-        ("out[i] = np.max(3)", "np.max has no implementation for \\(int64\\)"),
         ("out[i] = int('3')", "int does not take something that is no number"),
         ("out[i] = 'b' < 'a'", "< does not take things that are no numbers"),
         ("out[i] = 0.5 in range(3)", "`in` looks for an integer in a range, not for float64"),

@@ -127,7 +127,7 @@ def test_out_of_bounds_changes_no_array_of_the_host() -> None:
         ("x = y = cuda.grid(2)\n    out[x] = 1",
          "k: out has 1 dimension but is indexed with 2\n  line 5:  out[x] = 1"),
         ("while i < 5:\n        out[0] = 1", "k: this loop never ends\n  line 4:  while i < 5:\n"
-         "  A whole iteration changed no variable of the loop and no memory, so no later one will. "
+         "  A whole iteration changed nothing on which its end depends, so no later one will. "
          "Change what the condition tests."),
         ("j = cuda.grid\n    out[j] = 1", "k: cuda.grid itself is no number\n"
          "  line 5:  out[j] = 1\n  Write cuda.grid(1)."),

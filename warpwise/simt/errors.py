@@ -70,20 +70,25 @@ class LivelockError(SimtError):
     """A loop that can never end: an iteration changed neither a variable nor memory.
 
     threads: linear numbers of those that are in the loop; once explained, of one of them and of the
-    one that it waits for.  alive: those of its block that have not ended.
+    one that it waits for.  alive: those of its block that have not ended.  certain: no other thread
+    could end it.
     """
 
     diagnosis = "livelock"
 
     def __init__(
         self, kernel: str, line: int, line_text: str, threads: Iterable[int] = (),
-        alive: Iterable[int] = (), text: str = "",
+        alive: Iterable[int] = (), text: str = "", certain: bool = False,
     ) -> None:  # fmt: skip
+        what = "nothing on which its end depends" if certain else (
+            "no variable of the loop and no memory"
+        )  # fmt: skip
         text = text or at_line(
             kernel, line, line_text, "this loop never ends",
-            "A whole iteration changed no variable of the loop and no memory, so no later one "
-            "will. Change what the condition tests.",
+            f"A whole iteration changed {what}, so no later one will. Change what the condition "
+            "tests.",
         )  # fmt: skip
+        self.certain = certain
         super().__init__(text, line=line, line_text=line_text)
         self.kernel = kernel
         self.threads = tuple(threads)

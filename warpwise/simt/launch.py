@@ -299,8 +299,8 @@ class Run:
             for root, buf in kept.values()
         )
 
-    def stuck(self, where: tuple[str, int, str], m: Mask) -> LivelockError:
-        """The lanes of m are in a loop that never ends."""
+    def stuck(self, where: tuple[str, int, str], m: Mask, certain: bool = False) -> LivelockError:
+        """The lanes of m are in a loop that never ends; certain: whatever other threads do."""
         here = np.broadcast_to(m, self.lanes)
         gone = np.broadcast_to(self.exited, self.lanes)
         row = int(np.argmax(here.any(axis=1)))
@@ -308,6 +308,7 @@ class Run:
             *where,
             threads=self._numbers(here[row], row),
             alive=self._numbers(~gone[row], row),
+            certain=certain,
         )
 
     def _numbers(self, lanes: Any, row: int) -> list[int]:

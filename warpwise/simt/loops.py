@@ -6,10 +6,10 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from . import branches, joins, rotation, typing
+from . import branches, endings, joins, rotation, typing
 from .flow import Edge, Loop
 from .lowering import Again
-from .names import FUNCTION_EXITS, assigned_in, has, idle_in, may_leave_body
+from .names import FUNCTION_EXITS, has, may_leave_body
 from .packing import plan
 from .program import Lines, flattened
 from .tape import record
@@ -186,7 +186,8 @@ def lower_while(fl: Function, node: ast.While) -> bool:
     fl.emit(f"{mask} = {fl.mask}")
     spin = fl.temporary("spin")
     where = (fl.source.name, node.lineno, fl.source.line_text(node.lineno))
-    fl.emit(f"{spin} = Spin(rt, {where!r})")
+    deciding, memory = endings.of_loop(node)
+    fl.emit(f"{spin} = Spin(rt, {where!r}, {memory})")
 
     def test() -> None:
         condition = fl.truth(fl.expression(node.test), node.test)
@@ -211,8 +212,7 @@ def lower_while(fl: Function, node: ast.While) -> bool:
         lines.append(f"{indent}{mask} = both({mask}, {loop.again})")
     if may_leave_body(node):
         lines.append(f"{indent}if {mask} is False: break")
-    counted = assigned_in(node) - idle_in(node)
-    changed = {v for (n, _), v in fl.variables.items() if n in counted}
+    changed = {v for (n, _), v in fl.variables.items() if n in deciding}
     state = "".join(f"{name}, " for name in sorted(changed))
     tick = f"{spin}.tick(({state}{mask},))"
     if fl.program.serial:  # let the other warps go on

@@ -237,14 +237,16 @@ def wrapped(k: Value, n: Value) -> Value:
 
 class Spin:
     """Finds a `while` that can never end: one whole iteration after which every variable of the
-    loop, every mask and all memory is as before.  Looks at one iteration in 4096, so it costs
-    nothing to speak of.  In warp-serial order other warps may still end the waiting."""
+    loop, every mask and all memory is as before.  memory=False: memory does not decide whether this
+    loop ends, and only what does is looked at, see endings.py.  Looks at one iteration in 4096, so
+    it costs nothing to speak of.  In warp-serial order other warps may still end the waiting."""
 
     EVERY = 4096
     EARLY = 64  # most loops that never end show it at once
 
-    def __init__(self, run: Any, where: tuple[str, int, str]) -> None:
+    def __init__(self, run: Any, where: tuple[str, int, str], memory: bool = True) -> None:
         self._run = run
+        self._watches = memory
         self.where = where
         # Rounds that wait for other warps are few where they are counted.
         self._early = 1 if run.program.serial and run.program.counted else self.EARLY
@@ -264,7 +266,9 @@ class Spin:
         if self._seen is not None:
             same = all(_same(a, b) for a, b in zip(self._seen, state, strict=True))
             self._seen = None
-            if self._run.unchanged_since(self._memory) and same:
+            if same and not self._watches:
+                raise self._run.stuck(self.where, state[-1], certain=True)
+            if self._watches and self._run.unchanged_since(self._memory) and same:
                 if not self._run.program.serial:
                     raise self._run.stuck(self.where, state[-1])
                 self._count = self._early - 1  # look again at the next iteration
@@ -273,7 +277,7 @@ class Spin:
             if self._run.failed:  # what such lanes read is not the learner's data
                 raise self._run.stuck(self.where, state[-1])
             self._seen = state
-            self._memory = self._run.watch()
+            self._memory = self._run.watch() if self._watches else None
         return False
 
 

@@ -173,6 +173,9 @@ def run_waiting(
             run.execute(seed if chosen.serial else None)
         except LivelockError as error:
             stuck: SimtError = error
+            if error.certain:
+                run.show_printed()
+                raise
             if last and program.cooperative and program.polls:
                 stuck = not_simulated(error, _IN_A_GRID)
             elif last and run.blocks_here == 1:
