@@ -1,6 +1,5 @@
-"""Judge in a process of its own: with an end, and with nothing left over from it.
-
-What a kernel does to time, to memory or to a native compiler, it does to this process.
+"""Judge with an end: in a process of its own, where what a kernel does to memory or to a native
+compiler it does to that process, or here.
 """
 
 from __future__ import annotations
@@ -10,10 +9,13 @@ import math
 import os
 import select
 import signal
+import threading
 import time
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 #: A machine with other work takes this many times longer, and that is nobody's fault.
 _PATIENCE = 4
@@ -60,6 +62,34 @@ def apart(work: Callable[[], Any], seconds: float) -> Any:
     if kind == "raised":
         raise RuntimeError(value)
     return value
+
+
+def here(work: Callable[[], T], seconds: float) -> T:
+    """`work()` in this process, after `seconds` of computing TooSlow.
+
+    For work that a student's text can prolong but not break; what it has loaded serves the next.
+    There is no limit where signals cannot make one, and outside the main thread.
+    """
+    usable = hasattr(signal, "setitimer")
+    if not usable or threading.current_thread() is not threading.main_thread():
+        return work()
+
+    def stop(number: int, frame: object) -> None:
+        raise _Stop
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        return work()
+    except _Stop:
+        raise TooSlow from None
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+class _Stop(BaseException):
+    """Not an Exception, so that nothing between the clock and here takes it for a fault."""
 
 
 def _child(work: Callable[[], Any], writing: int, seconds: float) -> None:

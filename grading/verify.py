@@ -17,7 +17,7 @@ from typing import Any
 
 from grading import wire
 from grading.answers import Answer, Answers
-from grading.apart import TooSlow, apart
+from grading.apart import TooSlow, apart, here
 from grading.kernels import KernelSource, kernel_source, numba_kernel
 from grading.lab import Exercise, Lab, LabError
 from grading.reasons import Note, note
@@ -143,7 +143,7 @@ def verdict(asked: Question, gathered: Gathered, seed: int) -> ExerciseResult:
 
 
 def _kernel(asked: Question, source: KernelSource, gathered: Gathered, seed: int) -> ExerciseResult:
-    """Run the kernel from its text, in a process of its own, and judge what it wrote."""
+    """Run the kernel from its text and judge what it wrote."""
     exercise = asked.exercise
     constants: dict[str, Any] = {}
     if source.wanted:
@@ -156,7 +156,8 @@ def _kernel(asked: Question, source: KernelSource, gathered: Gathered, seed: int
             except (wire.WireError, KeyError):
                 why = note("constant-unknown", name=exercise.answer, fact=name)
                 return _settled(exercise, "no-answer", why, asked.answer)
-    judged = apart(lambda: asdict(_run(exercise, source, constants, seed)), JUDGE_SECONDS)
+    within = apart if isinstance(exercise.spec, TritonSpec) else here
+    judged = within(lambda: asdict(_run(exercise, source, constants, seed)), JUDGE_SECONDS)
     return ExerciseResult(**judged)
 
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from grading.apart import Died, TooSlow, apart
+from grading.apart import Died, TooSlow, apart, here
 
 
 def spin() -> None:
@@ -28,10 +28,12 @@ def test_the_value_comes_back() -> None:
     assert apart(os.getpid, 10) != os.getpid()
 
 
+@pytest.mark.parametrize("within", [apart, here])
 @pytest.mark.parametrize("work", [spin, deaf])
-def test_computing_has_an_end(work) -> None:
+def test_computing_has_an_end(work, within) -> None:
     with pytest.raises(TooSlow):
-        apart(work, 1)
+        within(work, 1)
+    assert within(lambda: 3, 1) == 3
 
 
 def test_waiting_has_an_end(monkeypatch) -> None:
