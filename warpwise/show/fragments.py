@@ -9,7 +9,7 @@ from .dial import Bundle, Dial, Dialled
 from .palette import INK, QUIET, TINTS
 
 SIDES = {"a": "A", "b": "B", "c": "C and D"}
-CELL, GAP, TOP, LEFT = 30, 46, 34, 26
+CELL, GAP, TOP, LEFT = 24, 46, 34, 26
 
 
 def show_fragments(name: str = "m16n8k16", lane: int = 0) -> Dialled:
@@ -61,7 +61,7 @@ def _grid(part: Fragment, lane: int, left: int, top: int) -> list[str]:
         drawn.append(_text(left + (column + 0.5) * CELL, top - 5, str(column), "middle", QUIET))
     for row in range(part.rows):
         y = top + row * CELL
-        drawn.append(_text(left - 5, y + 19, str(row), "end", QUIET))
+        drawn.append(_text(left - 5, y + 16, str(row), "end", QUIET))
         for column in range(part.columns):
             holder, index = part.holders[row, column].tolist()
             x, mine = left + column * CELL, holder == lane
@@ -74,7 +74,7 @@ def _grid(part: Fragment, lane: int, left: int, top: int) -> list[str]:
                 f"{part.matrix}{index}</title></rect>"
             )
             said = f"{part.matrix}{index}" if mine else str(holder)
-            drawn.append(_text(x + CELL / 2, y + 19, said, "middle", INK, 11, mine))
+            drawn.append(_text(x + CELL / 2, y + 16, said, "middle", INK, 11, mine))
     return drawn
 
 
