@@ -387,6 +387,152 @@ def b_by_rows(c, a, b, m, n, k):
             c[row, column] = acc[i]
 
 
+@impostor("tensor_matmul", diagnosis="reduced_precision")
+@cuda.jit
+def sums_in_float16(c, a, b, m, n, k):
+    left = cuda.local.array(8, np.float16)
+    right = cuda.local.array(4, np.float16)
+    acc = cuda.local.array(4, np.float32)
+    lane = cuda.threadIdx.x
+    group, place = lane // 4, lane % 4
+    top, first = 16 * cuda.blockIdx.y, 8 * cuda.blockIdx.x
+    for i in range(4):
+        acc[i] = 0
+    for start in range(0, k, 16):
+        for i in range(8):
+            row = top + group + i // 2 % 2 * 8
+            term = start + 2 * place + i % 2 + i // 4 * 8
+            left[i] = a[row, term] if row < m and term < k else np.float16(0)
+        for i in range(4):
+            term = start + 2 * place + i % 2 + i // 2 * 8
+            column = first + group
+            right[i] = b[term, column] if term < k and column < n else np.float16(0)
+        mma_m16n8k16(acc, left, right, acc)
+        for i in range(4):
+            acc[i] = np.float16(acc[i])
+    for i in range(4):
+        row = top + group + i // 2 * 8
+        column = first + 2 * place + i % 2
+        if row < m and column < n:
+            c[row, column] = acc[i]
+
+
+@impostor("tensor_matmul", diagnosis="uninitialised")
+@cuda.jit
+def no_zeros_beyond_the_edge(c, a, b, m, n, k):
+    left = cuda.local.array(8, np.float16)
+    right = cuda.local.array(4, np.float16)
+    acc = cuda.local.array(4, np.float32)
+    lane = cuda.threadIdx.x
+    group, place = lane // 4, lane % 4
+    top, first = 16 * cuda.blockIdx.y, 8 * cuda.blockIdx.x
+    for i in range(4):
+        acc[i] = 0
+    for start in range(0, k, 16):
+        for i in range(8):
+            row = top + group + i // 2 % 2 * 8
+            term = start + 2 * place + i % 2 + i // 4 * 8
+            if row < m and term < k:
+                left[i] = a[row, term]
+        for i in range(4):
+            term = start + 2 * place + i % 2 + i // 2 * 8
+            column = first + group
+            right[i] = b[term, column] if term < k and column < n else np.float16(0)
+        mma_m16n8k16(acc, left, right, acc)
+    for i in range(4):
+        row = top + group + i // 2 * 8
+        column = first + 2 * place + i % 2
+        if row < m and column < n:
+            c[row, column] = acc[i]
+
+
+@impostor("tensor_matmul", diagnosis="typing")
+@cuda.jit
+def float32_fragments(c, a, b, m, n, k):
+    left = cuda.local.array(8, np.float32)
+    right = cuda.local.array(4, np.float16)
+    acc = cuda.local.array(4, np.float32)
+    lane = cuda.threadIdx.x
+    group, place = lane // 4, lane % 4
+    top, first = 16 * cuda.blockIdx.y, 8 * cuda.blockIdx.x
+    for i in range(4):
+        acc[i] = 0
+    for start in range(0, k, 16):
+        for i in range(8):
+            row = top + group + i // 2 % 2 * 8
+            term = start + 2 * place + i % 2 + i // 4 * 8
+            left[i] = a[row, term] if row < m and term < k else np.float16(0)
+        for i in range(4):
+            term = start + 2 * place + i % 2 + i // 2 * 8
+            column = first + group
+            right[i] = b[term, column] if term < k and column < n else np.float16(0)
+        mma_m16n8k16(acc, left, right, acc)
+    for i in range(4):
+        row = top + group + i // 2 * 8
+        column = first + 2 * place + i % 2
+        if row < m and column < n:
+            c[row, column] = acc[i]
+
+
+@impostor("tensor_matmul", diagnosis="part_of_warp")
+@cuda.jit
+def early_return(c, a, b, m, n, k):
+    left = cuda.local.array(8, np.float16)
+    right = cuda.local.array(4, np.float16)
+    acc = cuda.local.array(4, np.float32)
+    lane = cuda.threadIdx.x
+    group, place = lane // 4, lane % 4
+    if 8 * cuda.blockIdx.x + group >= n:
+        return
+    top, first = 16 * cuda.blockIdx.y, 8 * cuda.blockIdx.x
+    for i in range(4):
+        acc[i] = 0
+    for start in range(0, k, 16):
+        for i in range(8):
+            row = top + group + i // 2 % 2 * 8
+            term = start + 2 * place + i % 2 + i // 4 * 8
+            left[i] = a[row, term] if row < m and term < k else np.float16(0)
+        for i in range(4):
+            term = start + 2 * place + i % 2 + i // 2 * 8
+            column = first + group
+            right[i] = b[term, column] if term < k and column < n else np.float16(0)
+        mma_m16n8k16(acc, left, right, acc)
+    for i in range(4):
+        row = top + group + i // 2 * 8
+        column = first + 2 * place + i % 2
+        if row < m and column < n:
+            c[row, column] = acc[i]
+
+
+@impostor("tensor_matmul", diagnosis="added_twice")
+@cuda.jit
+def called_twice(c, a, b, m, n, k):
+    left = cuda.local.array(8, np.float16)
+    right = cuda.local.array(4, np.float16)
+    acc = cuda.local.array(4, np.float32)
+    lane = cuda.threadIdx.x
+    group, place = lane // 4, lane % 4
+    top, first = 16 * cuda.blockIdx.y, 8 * cuda.blockIdx.x
+    for i in range(4):
+        acc[i] = 0
+    for start in range(0, k, 16):
+        for i in range(8):
+            row = top + group + i // 2 % 2 * 8
+            term = start + 2 * place + i % 2 + i // 4 * 8
+            left[i] = a[row, term] if row < m and term < k else np.float16(0)
+        for i in range(4):
+            term = start + 2 * place + i % 2 + i // 2 * 8
+            column = first + group
+            right[i] = b[term, column] if term < k and column < n else np.float16(0)
+        mma_m16n8k16(acc, left, right, acc)
+        mma_m16n8k16(acc, left, right, acc)
+    for i in range(4):
+        row = top + group + i // 2 * 8
+        column = first + 2 * place + i % 2
+        if row < m and column < n:
+            c[row, column] = acc[i]
+
+
 @impostor("tensor_matmul", diagnosis="too_many_loads")
 @cuda.jit
 def plain_arithmetic(c, a, b, m, n, k):

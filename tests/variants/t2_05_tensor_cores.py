@@ -193,3 +193,35 @@ def cut_not_rounded(c, a, b, k):
         mma_m16n8k8(tail, rest_a, big_b, tail)
     for i in range(4):
         c[group + i // 2 * 8, 2 * place + i % 2] = acc[i] + tail[i]
+
+
+@cuda.jit(device=True)
+def nearest(x):
+    bits = cuda.libdevice.float_as_int(x) + np.int32(0x1000)
+    return cuda.libdevice.int_as_float(bits & np.int32(-8192))
+
+
+@variant("three_for_one")
+@cuda.jit
+def terms_in_another_order(c, a, b, k):
+    large = cuda.local.array((2, 4), np.float32)
+    small = cuda.local.array((2, 4), np.float32)
+    acc = cuda.local.array(4, np.float32)
+    group, place = cuda.threadIdx.x // 4, cuda.threadIdx.x % 4
+    for i in range(4):
+        acc[i] = 0
+    for start in range(0, k, 8):
+        term = start + 2 * place  # any order of the terms will do, the same in a and b
+        for i in range(4):
+            x = a[group + i % 2 * 8, term + i // 2]
+            large[0, i] = nearest(x)
+            small[0, i] = x - large[0, i]
+        for i in range(2):
+            x = b[term + i, group]
+            large[1, i] = nearest(x)
+            small[1, i] = x - large[1, i]
+        mma_m16n8k8(acc, large[0], large[1], acc)
+        mma_m16n8k8(acc, large[0], small[1], acc)
+        mma_m16n8k8(acc, small[0], large[1], acc)
+    for i in range(4):
+        c[group + i // 2 * 8, 2 * place + i % 2] = acc[i]

@@ -9,8 +9,8 @@ Fill the hole, delete the line `raise NotImplementedError`, run the cell, then r
 Three hints follow each check, from vague to plain.
 `NameError`? Run the cell above, and the first cell.
 
-`mma_m16n8k16` and `mma_m16n8k8` are the two instructions of the lesson. Where you need a place, you may use
-the pictures: `show_fragments("m16n8k16")` and `show_fragments("m16n8k8")`.
+`mma_m16n8k16` and `mma_m16n8k8` are the two instructions of the lesson. Where you need a place, look at the
+pictures: add a cell of your own with `show_fragments("m16n8k16")` or `show_fragments("m16n8k8")`. Here they are printed for one lane.
 
 Run this cell first.
 """
@@ -21,13 +21,13 @@ import numpy as np
 from warpwise import check, cuda, mma_m16n8k8, mma_m16n8k16, profile
 from warpwise.show import show_fragments
 
-show_fragments("m16n8k16")
+print(show_fragments("m16n8k16", lane=5))
 
 # %% [markdown]
 r"""
 ## Exercise 1 - Four results (1 point)
 
-**Goal.** Say which results a lane holds. All of D = A B + C lie as in the picture, on the lower right.
+**Goal.** Say which results a lane holds. D = A B + C lies as C does, on the lower right of the picture.
 
 **Given.** `lane`, from 0 to 31.
 

@@ -372,6 +372,7 @@ def first_rows(case: Case) -> Answer:
 
 
 CAUSES = {
+    "added_twice": "Every product is in the sums twice.",
     "only_first_block": "Only the 16 rows of the first block are written.",
     "quarters_exchanged": "The upper right and the lower left quarter of each tile of a have "
     "changed places.",
@@ -392,6 +393,7 @@ CAUSES = {
 }
 
 HINTS = {
+    "added_twice": ("How often is the instruction called in a step?", "Once in each step."),
     "only_first_block": (
         "Which rows does block 3 compute?",
         "From 16 * cuda.blockIdx.x on: add it to the rows of a and of c.",
@@ -462,6 +464,7 @@ TENSOR_MATMUL = KernelSpec(
     suspects={
         "quarters_exchanged": permuted(change_a=quarters),
         "b_turned": permuted(change_b=b_as_rows),
+        "added_twice": lambda case: {"c": 2 * product(case)["c"]},
         "first_step_only": terms(lambda k: slice(0, 16)),
         "last_step_only": terms(lambda k: slice((k - 1) // 16 * 16, k)),
         "whole_steps_only": terms(lambda k: slice(0, k // 16 * 16)),
