@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numba import float32
 
-from warpwise import cuda
+from warpwise import cuda, mma_m16n8k8, mma_m16n8k16
+from warpwise.simt.matrix import tf32
 
 TILE = 32
 PAD = 33
@@ -96,6 +97,55 @@ def histogram(out, x):
         cuda.atomic.add(out, x[i], 1)
 
 
+@cuda.jit
+def mma_halves(C, A, B):
+    left = cuda.local.array(8, np.float16)
+    right = cuda.local.array(4, np.float16)
+    acc = cuda.local.array(4, np.float32)
+    group, place = cuda.threadIdx.x // 4, cuda.threadIdx.x % 4
+    top, first = 16 * cuda.blockIdx.y, 8 * cuda.blockIdx.x
+    m, n, k = C.shape[0], C.shape[1], A.shape[1]
+    for i in range(4):
+        acc[i] = 0
+    for start in range(0, k, 16):
+        for i in range(8):
+            row = top + group + i // 2 % 2 * 8
+            term = start + 2 * place + i % 2 + i // 4 * 8
+            left[i] = A[row, term] if row < m and term < k else np.float16(0)
+        for i in range(4):
+            term = start + 2 * place + i % 2 + i // 2 * 8
+            right[i] = B[term, first + group] if term < k and first + group < n else np.float16(0)
+        mma_m16n8k16(acc, left, right, acc)
+    for i in range(4):
+        row, column = top + group + i // 2 * 8, first + 2 * place + i % 2
+        if row < m and column < n:
+            C[row, column] = acc[i]
+
+
+@cuda.jit
+def mma_tf32(C, A, B):
+    left = cuda.local.array(4, np.float32)
+    right = cuda.local.array(2, np.float32)
+    acc = cuda.local.array(4, np.float32)
+    group, place = cuda.threadIdx.x // 4, cuda.threadIdx.x % 4
+    top, first = 16 * cuda.blockIdx.y, 8 * cuda.blockIdx.x
+    m, n, k = C.shape[0], C.shape[1], A.shape[1]
+    for i in range(4):
+        acc[i] = 0
+    for start in range(0, k, 8):
+        for i in range(4):
+            row, term = top + group + i % 2 * 8, start + place + i // 2 * 4
+            left[i] = A[row, term] if row < m and term < k else np.float32(0)
+        for i in range(2):
+            term = start + place + i * 4
+            right[i] = B[term, first + group] if term < k and first + group < n else np.float32(0)
+        mma_m16n8k8(acc, left, right, acc)
+    for i in range(4):
+        row, column = top + group + i // 2 * 8, first + 2 * place + i % 2
+        if row < m and column < n:
+            C[row, column] = acc[i]
+
+
 @functools.cache
 def registers_gemm() -> Any:
     """The course's fastest float32 product, from the text of its lesson.
@@ -140,7 +190,7 @@ def cases(size: int) -> list[Case]:
     square = ((-(-size // TILE), -(-size // TILE)), (TILE, TILE))
     zero = np.zeros_like(A)
     product = A.astype(np.float64) @ B
-    return [
+    found = [
         Case("saxpy", saxpy, *flat, (np.zeros_like(x), x, y, np.float32(2)), 2 * x + y,
              lambda t, a: t.add(a[2], a[1], alpha=2)),
         Case("transpose_naive", transpose_naive, *square, (zero, A), A.T,
@@ -158,3 +208,21 @@ def cases(size: int) -> list[Case]:
         Case("histogram", histogram, *flat, (np.zeros(64, np.int32), digits),
              np.bincount(digits, minlength=64), lambda t, a: t.bincount(a[1], minlength=64)),
     ]  # fmt: skip
+    if cuda.get_current_device().compute_capability >= (8, 0):
+        found += matrix_cases(A, B)
+    return found
+
+
+def matrix_cases(A: Any, B: Any) -> list[Case]:
+    """Products by matrix instructions; the inputs are rounded first, so that both are exact."""
+    size = A.shape[0]
+    tiles = (-(-size // 8), -(-size // 16)), 32
+    made = []
+    for kernel, inputs in (
+        (mma_halves, [x.astype(np.float16) for x in (A, B)]),
+        (mma_tf32, [tf32(x) for x in (A, B)]),
+    ):
+        left, right = (x.astype(np.float64) for x in inputs)
+        args = (np.zeros((size, size), np.float32), *inputs)
+        made.append(Case(kernel.__name__, kernel, *tiles, args, left @ right))
+    return made
