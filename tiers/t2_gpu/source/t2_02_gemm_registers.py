@@ -724,7 +724,7 @@ What the model does not say:
   But neighbours along `p` can be joined, too: for sm_120 our compiler made 16 loads of 128 bits of them. Then the cap is higher.
 - **The column of percentages is not monotonous.** All eleven agree with the ones that [1] prints. Double buffering has 74.3 %, less than the 78.4 % of the kernel without it.
   Our model has no waiting in it, and would give both the same. On a GPU, other blocks often fill the gaps, and the second set costs registers. Measure.
-- **The two rungs "no conflicts" are slower than the 2-D patch with vector loads.** A reader pointed out that they change the layout of the wrong tile [2].
+- **The two rungs "no conflicts" are slower than the 2-D patch with vector loads.** A reader pointed out that the conflicts are in the stores into the transposed tile of `a`, as you counted in section 4, while these kernels change the tile of `b` [2].
 - Indices take issue slots, too. Numba computes them in int64.
 
 **Our target** for `registers_gemm` is more than 90 % of cuBLAS in float32 for large matrices, what the best hand-written kernel of [1] reaches.

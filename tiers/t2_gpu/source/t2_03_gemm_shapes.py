@@ -522,7 +522,7 @@ That is why a server answers many users at once: 16 rows cost the same 4 K N byt
 2. NVIDIA, Matrix Multiplication Background User's Guide, "Dimension Quantization Effects".
    <https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/>
 3. NVIDIA, CUTLASS, "Efficient GEMM in CUDA": parallelised reductions, split-K.
-   <https://github.com/NVIDIA/cutlass/blob/main/media/docs/efficient_gemm.md>
+   <https://github.com/NVIDIA/cutlass/blob/main/media/docs/cpp/efficient_gemm.md>
 4. Stream-K: Work-centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on the GPU, arXiv 2301.03598: one wave for every shape.
    <https://arxiv.org/abs/2301.03598>
 """
