@@ -286,6 +286,11 @@ def no_collective(w, x, y, lr, steps):
     return _trained(w, x, y, lr, steps, alike=False, averaged=False, divide=len(x))
 
 
+@impostor("trained", diagnosis="wrong_values")
+def always_two_steps(w, x, y, lr, steps):
+    return _trained(w, x, y, lr, 2)
+
+
 # -- exposed_time ------------------------------------------------------------------------------
 
 

@@ -327,16 +327,15 @@ WHOLE_GRADIENTS = ranks_spec(
 
 # -- trained -----------------------------------------------------------------------------------
 
-LR, STEPS = 0.1, 2
-
 
 def training_worlds(rng: np.random.Generator, level: Level) -> Iterator[World]:
-    """Every rank has other start weights; one micro-batch, and several."""
-    cases = [(2, 3), (3, 2)] + ([(2, 1), (4, 4)] if level == "grader" else [])
-    for n, micro in cases:
+    """Every rank has other start weights; one micro-batch, and several; one step, and several."""
+    cases = [(2, 3, 2), (3, 2, 3)] + ([(2, 1, 4), (4, 4, 1)] if level == "grader" else [])
+    for n, micro, steps in cases:
+        lr = round(float(rng.uniform(0.02, 0.1)), 3)
         yield World(
             tuple(
-                (rng.random(4) + rank, rng.random((micro, 3, 4)), rng.random((micro, 3)), LR, STEPS)
+                (rng.random(4) + rank, rng.random((micro, 3, 4)), rng.random((micro, 3)), lr, steps)
                 for rank in range(n)
             )
         )
@@ -361,13 +360,14 @@ def in_one_process(world: World, times: float = 1.0) -> list[Array]:
 def _own_starts(world: World) -> list[Array]:
     """All gradients are averaged; the weights are each rank's own."""
     weights = [args[0] for args in world.args]
-    for _ in range(STEPS):
+    lr, steps = world.args[0][3:]
+    for _ in range(steps):
         each = [
             _grad(w, x, y)
             for w, (_, xs, ys, _, _) in zip(weights, world.args, strict=True)
             for x, y in zip(xs, ys, strict=True)
         ]
-        weights = [w - LR * np.mean(each, axis=0) for w in weights]
+        weights = [w - lr * np.mean(each, axis=0) for w in weights]
     return weights
 
 
@@ -376,14 +376,15 @@ def _summed_again(world: World, alike: bool) -> list[Array]:
     n = world.ranks
     weights = [world.args[0][0] if alike else args[0] for args in world.args]
     micro = len(world.args[0][1])
-    for _ in range(STEPS):
+    lr, steps = world.args[0][3:]
+    for _ in range(steps):
         held = np.zeros_like(weights[0])
         for k in range(micro):
             held = n * held + sum(
                 _grad(w, args[1][k], args[2][k])
                 for w, args in zip(weights, world.args, strict=True)
             )
-        weights = [w - LR * held / (n * micro) for w in weights]
+        weights = [w - lr * held / (n * micro) for w in weights]
     return weights
 
 
@@ -396,13 +397,13 @@ def _alone(world: World, alike: bool) -> list[Array]:
 
 
 def _one_broadcast(world: World) -> float:
-    nbytes = world.args[0][0].nbytes
-    return nbytes + STEPS * 2 * (world.ranks - 1) / world.ranks * nbytes
+    nbytes, steps = world.args[0][0].nbytes, world.args[0][4]
+    return nbytes + steps * 2 * (world.ranks - 1) / world.ranks * nbytes
 
 
 TRAINED = ranks_spec(
     "trained", UNIT, 3, training_worlds, in_one_process, ("w", "x", "y", "lr", "steps"),
-    Limits(most_rounds=lambda w: 1 + STEPS, most_wire=_one_broadcast),
+    Limits(most_rounds=lambda w: 1 + w.args[0][4], most_wire=_one_broadcast),
     suspects={
         "as_broken": lambda world: _summed_again(world, alike=False),
         "own_starts": _own_starts,
