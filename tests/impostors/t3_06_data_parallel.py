@@ -111,6 +111,18 @@ def bucket_without_rest(parameters, cap):
     return buckets
 
 
+@impostor("bucket_plan", diagnosis="empty_bucket")
+def opened_at_once(parameters, cap):
+    buckets, held = [[]], 0
+    for name, size in reversed(dict(parameters).items()):
+        buckets[-1].append(name)
+        held += size
+        if held >= cap:
+            buckets.append([])
+            held = 0
+    return buckets
+
+
 # -- whole_gradients ---------------------------------------------------------------------------
 
 
@@ -182,6 +194,14 @@ def divided_by_users(weights, gradients, rows):
     dist.all_reduce(flat)
     counts = flat[-len(weights) :].tolist()
     return [g / max(c, 1) for g, c in zip(_unpacked(weights, flat), counts, strict=True)]
+
+
+@impostor("whole_gradients", diagnosis="none_left")
+def only_for_users(weights, gradients, rows):
+    flat = _packed(weights, gradients, rows, rows)
+    dist.all_reduce(flat)
+    means = _unpacked(weights, flat[:-1] / flat[-1])
+    return [None if own is None else g for g, own in zip(means, gradients, strict=True)]
 
 
 @impostor("whole_gradients", diagnosis="wrong_type")
@@ -281,6 +301,30 @@ def mean_start(w, x, y, lr, steps):
     return _trained(w / dist.get_world_size(), x, y, lr, steps, alike=False)
 
 
+@impostor("trained", diagnosis="weights_averaged")
+def averaged_at_the_end(w, x, y, lr, steps):
+    dist.broadcast(w, 0)
+    w = _trained(w, x, y, lr, steps, alike=False, averaged=False, divide=len(x))
+    dist.all_reduce(w)
+    return w / dist.get_world_size()
+
+
+@impostor("trained", diagnosis="step_each_micro")
+def update_inside(w, x, y, lr, steps):
+    dist.broadcast(w, 0)
+    for _ in range(steps):
+        for one, other in zip(x, y, strict=True):
+            gradient = _gradient(w, one, other)
+            dist.all_reduce(gradient)
+            w -= lr * gradient / (dist.get_world_size() * len(x))
+    return w
+
+
+@impostor("trained", diagnosis="last_micro_only")
+def not_added_up(w, x, y, lr, steps):
+    return _trained(w, x[-1:], y[-1:], lr, steps)
+
+
 @impostor("trained", diagnosis="alone")
 def no_collective(w, x, y, lr, steps):
     return _trained(w, x, y, lr, steps, alike=False, averaged=False, divide=len(x))
@@ -338,6 +382,12 @@ def first_layer_first(backward, nbytes, plan, latency, per_byte):
 @impostor("exposed_time", diagnosis="last_bucket_only")
 def only_the_last(backward, nbytes, plan, latency, per_byte):
     return latency + per_byte * sum(nbytes[layer] for layer in plan[-1])
+
+
+@impostor("exposed_time", diagnosis="one_layer_early")
+def before_its_own_pass(backward, nbytes, plan, latency, per_byte):
+    ready = [sum(backward[layer + 1 :]) for layer in range(len(backward))]
+    return _clock(ready, nbytes, plan, latency, per_byte) - sum(backward)
 
 
 @impostor("exposed_time", diagnosis="difference_of_sums")

@@ -135,12 +135,12 @@ print(f"the guide, without (n - 1)/n: {2 * 10e9 * 2 / 1e9:.0f} GB")
 r"""
 **35** and **39.96** GB; the guide's **40** is the limit of many ranks. With an all-reduce after each micro-batch it is four times as much, about 160 GB, and for nothing: *gradient accumulation* adds up the gradients of several micro-batches on each rank, and the mean of sums is the sum of means. **One** all-reduce after the last is enough.
 
-In which order matters where all-reduce works in place. If `p.grad` holds the sum over all ranks, then the next backward adds the rank's own gradient to it, and a second all-reduce adds up the first sum n times.
+The order matters, because all-reduce works in place. If `p.grad` holds the sum over all ranks, then the next backward adds the rank's own gradient to it, and a second all-reduce adds up the first sum n times.
 
 ## 4. When does a gradient come?
 
 The simplest program waits for the end of the backward pass and then sends everything. But the gradients do not come all at once. A *hook* is a function that PyTorch calls for each parameter as soon as its gradient is there.
-The model below has three layers, called first, middle and last. The third use, after the last one, is again the weight of the first: such a parameter, with two places in the model, is called *tied*. In which order do the gradients come? How often does the tied one come?
+The model below has three weights, called first, middle and last, and uses the first once more at its end. Such a parameter, with two places in the model, is called *tied*. In which order do the gradients come? How often does the tied one come?
 """
 
 # %%
@@ -315,7 +315,7 @@ r"""
 A last bucket with one layer alone takes 0.56 ms. That is a *bound*: no choice leaves less. Here none reaches it, since to make room for it the bucket before would have to be done half a millisecond earlier.
 Buckets need not be equal. Where layers differ, small ones at the end often leave less than any single cap; you will find the best ones in the lab.
 
-The picture shows both rows over time. Turn the dials.
+The picture shows both over time: forward passes light, backward passes dark, and AR0, AR1, ... are the all-reduces of the buckets. Turn the dials.
 """
 
 
@@ -416,7 +416,7 @@ With `find_unused_parameters=True` DDP walks through the graph in each step, and
 ## What to remember
 
 - Equal parts of the batch, the same start weights, the mean of the gradients: then n ranks do what one process does.
-- It costs a rank 2 (n - 1)/n times the bytes of the gradients a step, however many micro-batches: send after the last.
+- In a step a rank sends 2 (n - 1)/n times the bytes of the gradients, however many micro-batches there are: send after the last.
 - Gradients come backwards. Buckets in reverse order travel while the rest is computed.
 - Exposed: makespan minus computing. Small buckets pay latency, large ones leave a large last bucket, and the last bucket is never hidden.
 - A tied parameter counts once, at its first place. An unused one counts as zeros.

@@ -145,6 +145,14 @@ def _rest_lost(parameters: Parameters, cap: int) -> list[list[str]]:
     return [names for names in bucketed(parameters, cap) if sum(sizes[n] for n in names) >= cap]
 
 
+def _empty_at_the_end(parameters: Parameters, cap: int) -> list[list[str]]:
+    """A new bucket is opened as soon as one is full, or before there is any parameter."""
+    sizes = {str(name): int(size) for name, size in parameters}
+    filled = bucketed(parameters, cap)
+    full = not filled or sum(sizes[name] for name in filled[-1]) >= cap
+    return [*filled, []] if full else filled
+
+
 def _strictly_fuller(parameters: Parameters, cap: int) -> list[list[str]]:
     return _filled(_first_places(parameters)[::-1], cap + 1)
 
@@ -161,6 +169,7 @@ BUCKET_PLAN = FunctionSpec(
         "closed_late": _strictly_fuller,
         "each_alone": lambda parameters, cap: [[n] for n, _ in _first_places(parameters)[::-1]],
         "rest_lost": _rest_lost,
+        "empty_bucket": _empty_at_the_end,
         "turned_at_the_end": lambda parameters, cap: _filled(_first_places(parameters), cap)[::-1],
     },
     causes={
@@ -173,6 +182,7 @@ BUCKET_PLAN = FunctionSpec(
         "closed_late": "A bucket with exactly cap bytes is still filled up.",
         "each_alone": "Each parameter has a bucket of its own.",
         "rest_lost": "The last bucket is missing where it does not become full.",
+        "empty_bucket": "The last bucket is empty.",
         "turned_at_the_end": "The buckets are filled forwards, and only their list is reversed.",
     },
     hints={
@@ -197,6 +207,10 @@ BUCKET_PLAN = FunctionSpec(
         "rest_lost": (
             "What happens to parameters that do not fill a bucket?",
             "They make the last bucket, however small.",
+        ),
+        "empty_bucket": (
+            "When is a new bucket needed?",
+            "Open it only when there is a parameter to put in.",
         ),
         "turned_at_the_end": (
             "In which order do the parameters of one bucket come?",
@@ -270,6 +284,13 @@ WHOLE_GRADIENTS = ranks_spec(
     suspects={
         "mean_of_means": lambda world: _weighted(world, [1 / world.ranks] * world.ranks),
         "users_only": _users_only,
+        "none_left": lambda world: [
+            [
+                None if own is None else mean
+                for mean, own in zip(whole(world)[0], args[1], strict=True)
+            ]
+            for args in world.args
+        ],
         "not_divided": lambda world: _weighted(world, [float(rows) for rows in _rows(world)]),
         "plain_sum": lambda world: _weighted(world, [1.0] * world.ranks),
         "divided_by_ranks": lambda world: _weighted(
@@ -280,6 +301,8 @@ WHOLE_GRADIENTS = ranks_spec(
         "mean_of_means": "All ranks count the same, whatever the number of their rows.",
         "users_only": "A parameter is divided by the rows of the ranks that used it; the mean is "
         "over all rows.",
+        "none_left": "Ranks that did not use a parameter return None for it; all make the same "
+        "step.",
         "not_divided": "It is the sum over rows, not yet the mean.",
         "plain_sum": "The means of all ranks are added up.",
         "divided_by_ranks": "The sum over rows is divided by the number of ranks.",
@@ -303,6 +326,10 @@ WHOLE_GRADIENTS = ranks_spec(
         "users_only": (
             "What is the gradient of rows that do not use a parameter?",
             "Zero, and they are rows all the same: divide by the rows of all ranks.",
+        ),
+        "none_left": (
+            "What would happen to the weights if only some ranks updated them?",
+            "Return the mean gradient on every rank, also where the own one is None.",
         ),
         "not_divided": (
             "What was the loss, a sum or a mean?",
@@ -396,6 +423,17 @@ def _alone(world: World, alike: bool) -> list[Array]:
     return out
 
 
+def _step_each_micro(world: World) -> list[Array]:
+    """The weights change after each micro-batch."""
+    w, lr, steps = world.args[0][0], *world.args[0][3:]
+    micro = len(world.args[0][1])
+    for _ in range(steps):
+        for k in range(micro):
+            each = [_grad(w, args[1][k], args[2][k]) for args in world.args]
+            w = w - lr * np.mean(each, axis=0) / micro
+    return [w] * world.ranks
+
+
 def _one_broadcast(world: World) -> float:
     nbytes, steps = world.args[0][0].nbytes, world.args[0][4]
     return nbytes + steps * 2 * (world.ranks - 1) / world.ranks * nbytes
@@ -410,6 +448,13 @@ TRAINED = ranks_spec(
         "summed_again": lambda world: _summed_again(world, alike=True),
         "not_averaged": lambda world: _alone(world, alike=True),
         "alone": lambda world: _alone(world, alike=False),
+        "weights_averaged": lambda world: (
+            [np.mean(_alone(world, alike=True), axis=0)] * world.ranks
+        ),
+        "step_each_micro": _step_each_micro,
+        "last_micro_only": lambda world: in_one_process(
+            World(tuple((w, x[-1:], y[-1:], *rest) for w, x, y, *rest in world.args))
+        ),
         "not_divided_by_ranks": lambda world: in_one_process(world, world.ranks),
         "not_divided_by_micro": lambda world: in_one_process(world, len(world.args[0][1])),
         "start_averaged": lambda world: in_one_process(
@@ -427,6 +472,10 @@ TRAINED = ranks_spec(
         "summed_again": "What was summed over the ranks is summed over the ranks again.",
         "not_averaged": "Each rank trains on its own micro-batches.",
         "alone": "Each rank trains alone, from its own start.",
+        "weights_averaged": "Each rank trains alone, and the weights are averaged at the end; the "
+        "gradients of each step are to be.",
+        "step_each_micro": "The weights change after each micro-batch; a step comes after all.",
+        "last_micro_only": "Only the gradient of the last micro-batch counts.",
         "not_divided_by_ranks": "The step is too large by the number of ranks.",
         "not_divided_by_micro": "The step is too large by the number of micro-batches.",
         "start_averaged": "The start is the mean of all start weights; rank 0's are asked for.",
@@ -451,6 +500,15 @@ TRAINED = ranks_spec(
             "dist.all_reduce(gradient) before each update.",
         ),
         "alone": ("Which collectives does it call?", "A broadcast, then an all-reduce a step."),
+        "weights_averaged": (
+            "At which weights does a rank compute its second gradient?",
+            "All-reduce the gradient in each step, before the update.",
+        ),
+        "step_each_micro": (
+            "How many updates has a step?",
+            "One: add up the gradients of all micro-batches first.",
+        ),
+        "last_micro_only": ("How many micro-batches are there?", "Add up their gradients: +=."),
         "not_divided_by_ranks": ("Sum or mean?", "Divide by the world size as well."),
         "not_divided_by_micro": ("How many gradients were added?", "Divide by len(x) as well."),
         "start_averaged": ("Whose weights are asked for?", "dist.broadcast(w, src=0)."),
@@ -501,6 +559,15 @@ def _no_queue(backward: Any, nbytes: Any, plan: Plan, latency: float, per_byte: 
     return max(alone) - sum(backward)
 
 
+def _layer_early(backward: Any, nbytes: Any, plan: Plan, latency: float, per_byte: float) -> float:
+    """A gradient is there when the layer's own backward pass begins."""
+    ready, free = [*_ready(backward)[1:], 0.0], 0.0
+    for bucket in plan:
+        start = max(free, *(ready[layer] for layer in bucket))
+        free = start + latency + per_byte * sum(nbytes[layer] for layer in bucket)
+    return free - sum(backward)
+
+
 def _at_first(backward: Any, nbytes: Any, plan: Plan, latency: float, per_byte: float) -> float:
     """A bucket starts with the first of its gradients."""
     ready, free = _ready(backward), 0.0
@@ -518,8 +585,8 @@ def exposed_inputs(
     rng: np.random.Generator, level: Level
 ) -> Iterator[tuple[list[float], list[float], Plan, float, float]]:
     """A network that is never late, one that always is, and mixed; unequal layers."""
-    yield [1.0, 1.0, 1.0], [15.0, 10.0, 60.0], [[2], [1], [0]], 0.4, 0.05
     yield [2.0, 2.0, 2.0], [10.0, 10.0, 10.0], [[2], [1], [0]], 0.5, 0.05
+    yield [1.0, 1.0, 1.0], [15.0, 10.0, 60.0], [[2], [1], [0]], 0.4, 0.05
     yield [1.0, 1.0, 1.0, 1.0], [10.0] * 4, [[3, 2], [1, 0]], 1.0, 0.1
     yield [1.0, 2.0, 3.0, 4.0], [40.0, 10.0, 20.0, 90.0], [[3], [2, 1], [0]], 0.5, 0.1
     yield [3.0], [8.0], [[0]], 0.0, 0.25
@@ -540,6 +607,7 @@ EXPOSED_TIME = FunctionSpec(
             nbytes, plan, latency, per_byte
         ),
         "makespan": ends_at,
+        "one_layer_early": _layer_early,
         "no_queue": _no_queue,
         "at_first_gradient": _at_first,
         "last_bucket_only": lambda backward, nbytes, plan, latency, per_byte: _network(
@@ -556,6 +624,7 @@ EXPOSED_TIME = FunctionSpec(
         "no_overlap": "It is all of the communication, as if it began at the end; the last layer's "
         "gradient comes first.",
         "makespan": "It is the end of the last all-reduce, computing included.",
+        "one_layer_early": "A gradient is taken to be there when its backward pass begins.",
         "no_queue": "All-reduces run at the same time; the network does one after the other.",
         "at_first_gradient": "A bucket starts with the first of its gradients; it needs all.",
         "last_bucket_only": "Only the last bucket is counted; earlier ones may be late, too.",
@@ -569,6 +638,10 @@ EXPOSED_TIME = FunctionSpec(
             "As soon as all its gradients are there; follow the clock of the network.",
         ),
         "makespan": ("How long does the backward pass take?", "Subtract sum(backward)."),
+        "one_layer_early": (
+            "When is the last layer's gradient there?",
+            "After its own backward pass: sum(backward[i:]), with layer i itself.",
+        ),
         "no_queue": (
             "What does the network do when bucket 1 becomes full?",
             "It may still carry bucket 0: start at the later of the two times.",
