@@ -16,7 +16,7 @@ from warpwise.simt.api import jit
 
 from numba import cuda, float32  # isort: skip
 
-pytest.importorskip("numba.cuda.compiler", reason="numba-cuda has no wheel for this system")
+pytest.importorskip("numba_cuda", reason="numba-cuda has no wheel for this system")
 
 
 def halves(rng: np.random.Generator, level: cases.Level) -> Iterator[Case]:

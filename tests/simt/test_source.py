@@ -74,7 +74,7 @@ def test_a_text_cannot_reach_other_modules() -> None:
     """os, open and __import__ are no names of a kernel made from text."""
     for call in ("os.getpid()", "open(1)", "__import__(1)", "eval(1)"):
         text = f"import os\n@cuda.jit\ndef k(out):\n    out[0] = {call}\n"
-        with pytest.raises(Exception, match="is not defined"):
+        with pytest.raises(Exception, match=r"is not defined|cannot be used in a kernel"):
             Kernel.from_source(text, "k")[1, 1](np.zeros(1))
 
 
