@@ -5,6 +5,7 @@ compiled.registers, compiled.float64, compiled.ptx.text, compiled.lines
 """
 
 from .errors import ArchitectureError, CompilerError, CompilerMissingError, KernelTypeError
+from .inductor import fused_cpp
 from .kernel import Compiled, compile_kernel
 from .lines import SourceLine
 from .triton_kernel import TritonCompiled, compile_triton
@@ -12,4 +13,5 @@ from .triton_kernel import TritonCompiled, compile_triton
 __all__ = [
     "ArchitectureError", "Compiled", "CompilerError", "CompilerMissingError", "KernelTypeError",
     "SourceLine", "TritonCompiled", "compile_kernel", "compile_triton",
+    "fused_cpp",
 ]  # fmt: skip
