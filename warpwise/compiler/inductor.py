@@ -39,7 +39,7 @@ def fused_cpp(function: Callable[..., Any], *shapes: tuple[int, ...]) -> list[st
     mode = FakeTensorMode()
     with mode:
         inputs = [torch.empty(shape) for shape in shapes]
-    # vec_isa_ok: no question to the C++ compiler about vector instructions.  cxx: Inductor wants one
+    # vec_isa_ok: no question to the C++ compiler about vector units.  cxx: Inductor wants one
     # that answers --version, though nothing will be compiled; Python does.
     plain = {"cpp.simdlen": 1, "cpp.threads": 1, "cpp.vec_isa_ok": False,
              "cpp.cxx": (sys.executable,)}  # fmt: skip
