@@ -319,7 +319,7 @@ r"""
 Warp w of block b has row 4 * b + w; in the last block some warps may have none. n is at least 1.
 
 **Required.** `y` is the softmax of each row of `x`, each element written once. A row of -inf alone gives zeros.
-At most the sectors that our solution loads: `x` twice. At most three times its issue slots.
+At most the sectors of `x`, loaded twice. At most three times the issue slots of our solution.
 
 **Example.** A row `[0, 0, -inf, 0]` gives `[1/3, 1/3, 0, 1/3]`.
 """

@@ -249,7 +249,6 @@ MERGE_STATES = FunctionSpec(
         "nan_for_empty": lambda m1, s1, m2, s2: (
             (max(m1, m2), math.nan) if max(m1, m2) == -math.inf else merge_states(m1, s1, m2, s2)
         ),
-        "sums_added": lambda m1, s1, m2, s2: (max(m1, m2), s1 + s2),
         "scales_exchanged": _merged(
             lambda m1, s1, m2, s2, m: s1 * _exp(m2 - m) + s2 * _exp(m1 - m)
         ),
@@ -260,6 +259,7 @@ MERGE_STATES = FunctionSpec(
         "larger_part_only": lambda m1, s1, m2, s2: (m1, s1) if m1 >= m2 else (m2, s2),
         "first_scaled_alone": _merged(lambda m1, s1, m2, s2, m: s1 * _exp(m1 - m) + s2),
         "second_scaled_alone": _merged(lambda m1, s1, m2, s2, m: s1 + s2 * _exp(m2 - m)),
+        "sums_added": lambda m1, s1, m2, s2: (max(m1, m2), s1 + s2),
         "logarithm": _merged(
             lambda m1, s1, m2, s2, m: math.log(s1 * _exp(m1 - m) + s2 * _exp(m2 - m))
         ),
@@ -636,7 +636,10 @@ ONLINE_SOFTMAX = KernelSpec(
     },
     requirements=(
         FLOAT32,
-        Requirement("load_sectors", "too_many_sectors"),
+        Requirement(
+            "load_sectors", "too_many_sectors",
+            limit=lambda case: 2 * case.args["x"].size // 8,
+        ),
         Requirement("issue_slots", "too_many_instructions", times=3.0),
     ),
     counted=lambda: softmax_case(np.random.default_rng(4), 8, 512),
