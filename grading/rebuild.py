@@ -33,10 +33,11 @@ class FreshCell:
 
 
 def whole(lab: Lab, answers: Answers, probed: Collection[str]) -> list[FreshCell]:
-    """Everything the student wrote, in its place in a fresh lab.
+    """Everything the student wrote, in the student's order, in a fresh lab.
 
-    An answer stands where the lab has its exercise.  A cell that the student added follows the
-    cell that it followed in the notebook.  probed: the exercises that get a probe.
+    An answer stands where the lab has its exercise, or behind what the notebook has before it.
+    A cell that the student added follows the cell that it followed in the notebook.
+    probed: the exercises that get a probe.
     """
     at = _anchors(lab, answers)
     out: list[FreshCell] = []
@@ -51,8 +52,11 @@ def whole(lab: Lab, answers: Answers, probed: Collection[str]) -> list[FreshCell
             for cell in answers.cells
             if at.get(cell.number) == place
         )
-        if course is not None and course.title in probed:
-            out.append(_probe(course.title))
+        out.extend(
+            _probe(title)
+            for title, behind in _probe_places(lab, answers, probed, at)
+            if behind == place
+        )
     return out
 
 
@@ -97,12 +101,26 @@ def _anchors(lab: Lab, answers: Answers) -> dict[int, int]:
     at: dict[int, int] = {}
     here = -1
     for cell in answers.cells:
+        # Never back: a cell may use what the notebook has before it.
         if cell.number in answers.given:
-            here = texts[normal(cell.source)]
+            here = max(here, texts[normal(cell.source)])
         else:
-            here = homes.get(cell.number, here)
-            at[cell.number] = here
+            here = at[cell.number] = max(here, homes.get(cell.number, here))
     return at
+
+
+def _probe_places(
+    lab: Lab, answers: Answers, probed: Collection[str], at: Mapping[int, int]
+) -> list[tuple[str, int]]:
+    """(exercise, index of the course cell behind which its answer is there) for each probe."""
+    names = {exercise.name: exercise.answer for exercise in lab.exercises}
+    places = []
+    for place, course in enumerate(lab.cells):
+        if course.title in probed:
+            answer = answers.found.get(names[course.title])
+            number = answer.definition.cell if answer else 0
+            places.append((course.title, max(place, at.get(number, place))))
+    return places
 
 
 def slice_of(answer: Answer, answers: Answers) -> str:

@@ -41,7 +41,7 @@ def test_solution_gets_everything_and_untouched_lab_nothing(name: str) -> None:
     unit, lab = curriculum.load().unit(name), load_lab(name)
 
     full = grade_one(Submission("a", "a", unit.solution), lab, 7, Limits(seconds=lab.seconds))
-    empty = grade_one(Submission("b", "b", unit.lab), lab, 7, Limits())
+    empty = grade_one(Submission("b", "b", unit.lab), lab, 7, Limits(seconds=lab.seconds))
 
     assert (full.status, full.points, full.sentence) == ("graded", unit.points, "")
     assert (empty.status, empty.points) == ("graded", 0.0)

@@ -216,7 +216,7 @@ DEFECTS = {
         "",
     ),
     "constant_from_a_cell_that_kills": (
-        toy_cells(fill="import os\nSTEP = os.getpid()\nos._exit(1)\n" + FILL),
+        toy_cells(fill="import os\nSTEP = 100 + os.getpid()\nos._exit(1)\n" + FILL),
         "graded-repaired",
         "kernel-exited",
         4.0,

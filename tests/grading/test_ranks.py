@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("torch", reason="ranks need PyTorch")
 
+import grading.run
 from grading.grade import grade_one
 from grading.intake import Submission
 from grading.lab import CourseCell, Exercise, Lab
@@ -66,11 +67,28 @@ LAB = Lab(
 )
 
 
+MARKS: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def marks_of_our_runs(monkeypatch):
+    """Remembers the marks of the runs of one test: others may run on this machine."""
+    made = grading.run._environment
+    MARKS.clear()
+
+    def remembered(folder, mark):
+        MARKS.append(mark)
+        return made(folder, mark)
+
+    monkeypatch.setattr(grading.run, "_environment", remembered)
+
+
 def row(tmp_path, *cells: str, seconds: float = 120) -> Result:
     """The row of a submission; nothing of its run is left."""
     path = tmp_path / "ada.ipynb"
     path.write_bytes(notebook_bytes(HEAD, *cells))
     result = grade_one(Submission("ada", "ada", path), LAB, 5, Limits(seconds=seconds))
+    assert MARKS
     assert not left_over()
     return result
 
@@ -82,7 +100,8 @@ def left_over() -> list[str]:
         found = []
         for process in psutil.process_iter():
             try:
-                if "WARPWISE_RUN" in process.environ() and process.status() != "zombie":
+                mark = process.environ().get(grading.run._MARK)
+                if mark in MARKS and process.status() != "zombie":
                     found.append(" ".join(process.cmdline())[:100])
             except (psutil.Error, OSError):
                 continue
