@@ -9,7 +9,7 @@ from grading.cells import without_magics
 from grading.kernels import KernelSource, kernel_source
 from grading.parse import CodeCell
 from grading.rebuild import slice_of, slices, whole
-from tests.grading.submissions import CEIL_DIV, CHECK, HOLE, SETUP, toy_cells, toy_lab
+from tests.grading.submissions import CEIL_DIV, CHECK, HOLE, LAST_INDEX, SETUP, toy_cells, toy_lab
 
 
 def answers(*sources: str) -> Answers:
@@ -179,6 +179,16 @@ def test_whole_keeps_the_students_order_and_drops_the_courses_copies() -> None:
         "student-9",
     ]
     assert not any("check(" in cell.source for cell in cells)
+
+
+def test_whole_never_goes_back() -> None:
+    """Answers in another order run in it, each probe behind its answer: cells use what is above."""
+    found = answers(SETUP, LAST_INDEX, "ONE = 1", CEIL_DIV.replace("1", "ONE"), CHECK)
+
+    cells = whole(toy_lab(), found, ["ceil_div", "last_index"])
+
+    ours = [cell.id for cell in cells if not cell.id.startswith("course")]
+    assert ours == ["student-2", "probe-last_index", "student-3", "student-4", "probe-ceil_div"]
 
 
 def test_edited_check_cell_is_only_a_students_cell() -> None:
