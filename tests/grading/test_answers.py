@@ -182,13 +182,13 @@ def test_whole_keeps_the_students_order_and_drops_the_courses_copies() -> None:
 
 
 def test_whole_never_goes_back() -> None:
-    """Answers in another order run in it, each probe behind its answer: cells use what is above."""
+    """Answers in another order run in it, probes behind them: a cell uses what is above it."""
     found = answers(SETUP, LAST_INDEX, "ONE = 1", CEIL_DIV.replace("1", "ONE"), CHECK)
 
     cells = whole(toy_lab(), found, ["ceil_div", "last_index"])
 
     ours = [cell.id for cell in cells if not cell.id.startswith("course")]
-    assert ours == ["student-2", "probe-last_index", "student-3", "student-4", "probe-ceil_div"]
+    assert ours == ["student-2", "student-3", "student-4", "probe-ceil_div", "probe-last_index"]
 
 
 def test_edited_check_cell_is_only_a_students_cell() -> None:
