@@ -53,6 +53,12 @@ class Plan:
         """Of one pipeline in a step."""
         return self.batch // (self.dp * self.microbatch)
 
+    @property
+    def split(self) -> str:
+        """The degrees in words."""
+        said = f"dp {self.dp} x tp {self.tp} x pp {self.pp} x cp {self.cp}"
+        return said + (f", ep {self.ep}" if self.ep > 1 else "")
+
     def stage_layers(self, model: Model) -> int:
         """Layers of the fullest pipeline rank; the others may have fewer."""
         return -(-model.layers // (self.pp * self.v)) * self.v
@@ -185,8 +191,8 @@ class Estimate:
         return "\n".join(
             [
                 f"{self.model.parameters / 1e9:.2f}e9 parameters on {self.cluster.gpus} "
-                f"{self.cluster.gpu.name}: dp {plan.dp} x tp {plan.tp} x pp {plan.pp} "
-                f"x cp {plan.cp}, {plan.microbatches} microbatches ({self.label})",
+                f"{self.cluster.gpu.name}: {plan.split}, {plan.microbatches} microbatches "
+                f"({self.label})",
                 f"  memory of a GPU  {self.memory.total / GIB:.2f} GiB of "
                 f"{self.cluster.memory / GIB:.2f}{'' if self.fits else ': does not fit'}",
                 f"    {held}",
@@ -337,31 +343,38 @@ def _data(model: Model, cluster: Cluster, plan: Plan, compute: float) -> float:
 
 
 def search(
-    model: Model, cluster: Cluster, base: Plan, most_tp: int | None = None
+    model: Model,
+    cluster: Cluster,
+    base: Plan,
+    most_tp: int | None = None,
+    most_cp: int | None = None,
+    most_ep: int | None = None,
 ) -> list[Estimate]:
     """Every split of the cluster that runs and fits, best MFU first; `base` has the rest.
 
-    Varied: dp, tp (up to a node, or most_tp), pp, microbatch, recompute, sequence parallelism.
+    Varied: dp, tp (up to a node, or most_tp), pp, microbatch, recompute, sequence parallelism; cp
+    and ep up to most_cp and most_ep, else they are the base's.
     """
     found = []
-    for tp in _divisors(cluster.gpus):
-        if tp > (most_tp or cluster.node):
-            continue
-        for pp in _divisors(cluster.gpus // tp):
-            if cluster.gpus % (tp * pp * base.cp) or pp > model.layers:
-                continue
-            dp = cluster.gpus // (tp * pp * base.cp)
-            for microbatch in _divisors(max(1, base.batch // dp)):
-                for again in RECOMPUTE:
-                    for sequence in (False, True)[: 1 + (tp > 1)]:
-                        plan = replace(base, dp=dp, tp=tp, pp=pp, microbatch=microbatch,
-                                       recompute=again, sequence_parallel=sequence)  # fmt: skip
-                        if not plan.faults(model, cluster):
-                            made = estimate(model, cluster, plan)
-                            if made.fits:
-                                found.append(made)
+    for tp in _divisors(cluster.gpus, most_tp or cluster.node):
+        for cp in _divisors(cluster.gpus // tp, most_cp) if most_cp else [base.cp]:
+            for pp in _divisors(cluster.gpus // tp, model.layers):
+                if cluster.gpus % (tp * pp * cp):
+                    continue
+                dp = cluster.gpus // (tp * pp * cp)
+                for ep in _divisors(dp * cp, most_ep) if most_ep else [base.ep]:
+                    for microbatch in _divisors(max(1, base.batch // dp)):
+                        for again in RECOMPUTE:
+                            for sequence in (False, True)[: 1 + (tp > 1)]:
+                                plan = replace(base, dp=dp, tp=tp, pp=pp, cp=cp, ep=ep,
+                                               microbatch=microbatch, recompute=again,
+                                               sequence_parallel=sequence)  # fmt: skip
+                                if not plan.faults(model, cluster):
+                                    made = estimate(model, cluster, plan)
+                                    if made.fits:
+                                        found.append(made)
     return sorted(found, key=lambda made: -made.mfu())
 
 
-def _divisors(number: int) -> list[int]:
-    return [n for n in range(1, number + 1) if number % n == 0]
+def _divisors(number: int, most: int | None = None) -> list[int]:
+    return [n for n in range(1, min(number, most or number) + 1) if number % n == 0]

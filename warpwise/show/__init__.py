@@ -17,6 +17,7 @@ from .occupancy import show_occupancy
 from .overlap import OverlapPicture, show_overlap
 from .picture import Picture, show_threads
 from .plan import PlanPicture, show_plan, turn_plan
+from .planner_page import TrainingRun, planner_page
 from .queues import LaneQueues, show_queues
 from .roofline import show_roofline, turn_roofline
 from .rounds import Rounds, show_rounds
@@ -30,9 +31,9 @@ from .trace import TracePicture, show_trace, trace_lanes, trace_totals
 __all__ = [
     "BankMap", "Flow", "FormatPicture", "Gantt", "LadderPicture", "LaneQueues", "Lanes",
     "OverlapPicture", "Picture", "PlanPicture", "Rounds", "Sectors", "Stages", "Steps", "Table",
-    "TracePicture", "compare", "show_banks", "show_chunks", "show_flow", "show_format",
-    "show_fragments", "show_holdings", "show_lanes", "show_occupancy", "show_overlap", "show_plan",
-    "show_queues", "show_roofline", "show_rounds", "show_sass", "show_schedule", "show_sectors",
-    "show_stages", "show_steps", "show_threads", "show_timeline", "show_trace", "table",
-    "trace_lanes", "trace_totals", "turn_plan", "turn_roofline",
+    "TracePicture", "TrainingRun", "compare", "planner_page", "show_banks", "show_chunks",
+    "show_flow", "show_format", "show_fragments", "show_holdings", "show_lanes", "show_occupancy",
+    "show_overlap", "show_plan", "show_queues", "show_roofline", "show_rounds", "show_sass",
+    "show_schedule", "show_sectors", "show_stages", "show_steps", "show_threads", "show_timeline",
+    "show_trace", "table", "trace_lanes", "trace_totals", "turn_plan", "turn_roofline",
 ]  # fmt: skip

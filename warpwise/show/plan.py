@@ -76,8 +76,7 @@ def _html(made: Estimate) -> str:
     plan = made.plan
     head = (
         f"<div><b>{made.model.parameters / 1e9:.2f}e9 parameters on {made.cluster.gpus} "
-        f"{escape(made.cluster.gpu.name)}</b>: dp {plan.dp} x tp {plan.tp} x pp {plan.pp} "
-        f"x cp {plan.cp}, {plan.microbatches} microbatches</div>"
+        f"{escape(made.cluster.gpu.name)}</b>: {plan.split}, {plan.microbatches} microbatches</div>"
     )
     memory = (
         f"memory of a GPU: {held.total / GIB:.2f} of {room / GIB:.2f} GiB"
