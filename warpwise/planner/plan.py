@@ -356,14 +356,14 @@ def search(
     and ep up to most_cp and most_ep, else they are the base's.
     """
     found = []
-    for tp in _divisors(cluster.gpus, most_tp or cluster.node):
-        for cp in _divisors(cluster.gpus // tp, most_cp) if most_cp else [base.cp]:
-            for pp in _divisors(cluster.gpus // tp, model.layers):
+    for tp in divisors(cluster.gpus, most_tp or cluster.node):
+        for cp in divisors(cluster.gpus // tp, most_cp) if most_cp else [base.cp]:
+            for pp in divisors(cluster.gpus // tp, model.layers):
                 if cluster.gpus % (tp * pp * cp):
                     continue
                 dp = cluster.gpus // (tp * pp * cp)
-                for ep in _divisors(dp * cp, most_ep) if most_ep else [base.ep]:
-                    for microbatch in _divisors(max(1, base.batch // dp)):
+                for ep in divisors(dp * cp, most_ep) if most_ep else [base.ep]:
+                    for microbatch in divisors(max(1, base.batch // dp)):
                         for again in RECOMPUTE:
                             for sequence in (False, True)[: 1 + (tp > 1)]:
                                 plan = replace(base, dp=dp, tp=tp, pp=pp, cp=cp, ep=ep,
@@ -376,5 +376,6 @@ def search(
     return sorted(found, key=lambda made: -made.mfu())
 
 
-def _divisors(number: int, most: int | None = None) -> list[int]:
+def divisors(number: int, most: int | None = None) -> list[int]:
+    """In order, up to `most`."""
     return [n for n in range(1, min(number, most or number) + 1) if number % n == 0]
