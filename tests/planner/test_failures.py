@@ -69,6 +69,7 @@ def test_a_simulated_run_takes_what_the_formula_says():
 def test_what_never_ends_has_no_use():
     assert segment_seconds(1e6, 1, 1, 1) == math.inf
     assert useful_share(1e6, 1, 1, 1) == 0
+    assert best_interval(1e4, 1) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(

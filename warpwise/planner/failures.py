@@ -68,6 +68,8 @@ def best_interval(save: float, mtbf: float) -> float:
     low, high = 0.0, 1.0  # of tau / M
     for _ in range(60):
         middle = (low + high) / 2
+        if middle == high:  # no number is left between: a checkpoint of very many M
+            break
         if math.log1p(-middle) + middle + save / mtbf > 0:
             low = middle
         else:
