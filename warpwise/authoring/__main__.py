@@ -16,6 +16,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from warpwise.authoring import index
 from warpwise.authoring.errors import AuthoringError, ExecutionError
 from warpwise.authoring.layout import (
     COURSE,
@@ -62,6 +63,8 @@ def _check(products: list[Product], orphans: list[Path], root: Path) -> int:
     for orphan in orphans:
         what = "made by no source" if made_by_builder(orphan) else "not a notebook of the course"
         problems.append(f"{orphan.relative_to(root).as_posix()}: {what}")
+    if index.stale(root) is not None:
+        problems.append("tiers/index.md: its links are not those of the units that are written")
     if problems:
         print("\n\n".join(problems))
         print(f"\n{len(problems)} of {_count(len(products))} to mend. {MEND}")
@@ -93,6 +96,10 @@ def _build(
             print(f"deleted {name}: no source makes it")
         else:
             print(f"left {name} alone: it is not the builder's. Move it to mine/ or delete it.")
+    page = index.stale(root)
+    if page is not None:
+        index.page_of(root).write_text(page, encoding="utf-8")
+        print("wrote tiers/index.md: its links")
     print(f"{_count(len(plans))}, {written} written.")
     return OK
 

@@ -27,18 +27,12 @@ MODELS: Mapping[str, Model] = {
     "Mixtral 8x7B": Model(32, 4096, 32, 32000, 4096, 8, 14336, True, 8, 2),
 }
 
-#: GPU -> (GB/s between nodes for each GPU, share of the peak that large products were seen to
-#: reach: stas00/ml-engineering's MAMF, 2026).
-GPUS: Mapping[str, tuple[float, float]] = {
-    "A100 80GB": (25.0, 0.869),
-    "H100 SXM": (50.0, 0.803),
-    "B200": (50.0, 0.776),
-}
+#: GPU -> GB/s between nodes for each GPU, one way.
+GPUS: Mapping[str, float] = {"A100 80GB": 25.0, "H100 SXM": 50.0, "B200": 50.0}
 
 
 def cluster_of(gpu: str, gpus: int) -> Cluster:
     """A cluster of nodes of eight with one adapter a GPU.  Raises PlanError with the known ones."""
     if gpu not in GPUS:
         raise PlanError(f"no preset {gpu!r}: there are {', '.join(GPUS)}.")
-    nic, efficiency = GPUS[gpu]
-    return Cluster(gpu, gpus, nic_gbs=nic, efficiency=efficiency)
+    return Cluster(gpu, gpus, nic_gbs=GPUS[gpu])
