@@ -12,7 +12,7 @@ At the end of this lesson you can
 - audit a table: what agrees, what agrees only within rounding, what cannot be,
 - choose how often to save, and say what failures cost.
 
-Everything from this tier comes together here. You need data, tensor, sequence, pipeline, context and expert parallelism, ZeRO and the batch; section 3 names the unit of each term. The lesson takes about 45 minutes. You do not need a GPU.
+Everything from this tier comes together here: data parallelism, tensor parallelism, sequence, pipeline, context and expert parallelism, ZeRO, latency and bandwidth, the batch. Section 3 names the unit of each. The lesson takes about 45 minutes. You do not need a GPU.
 
 As before: where a cell starts with `guess = "?"`, put your answer there before you run it. All step times and bytes here are *modelled*; what others measured is *published* and has its source.
 """

@@ -527,7 +527,7 @@ def _llama(layers: int, hidden: int, heads: int, sequence: int) -> Model:
 
 
 def plan_inputs(rng: np.random.Generator, level: Level) -> Iterator[tuple[Problem]]:
-    """Nothing fits; a slow network; long sequences; a factor of 3; large; and more for a grader."""
+    """A slow network; nothing fits; long sequences; a factor of 3; large; and more for a grader."""
     kept = {"zero": 1, "recompute": "selective"}
 
     def one(model: Model, gpu: str, gpus: int, nic: float, batch: int) -> tuple[Problem]:
@@ -642,6 +642,8 @@ def _judged(problem: Problem, plan: Any) -> tuple[str, str] | None:
 
 
 def _said(plan: Any) -> str:
+    if isinstance(plan, dict) and "opaque" in plan:
+        return f"a {plan['opaque']}"
     text = repr(tuple(plan) if isinstance(plan, list) else plan)
     return text if len(text) < 60 else f"{text[:57]}..."
 
@@ -725,7 +727,7 @@ BEST_PLAN = FunctionSpec(
         "never_asked": ("Who tells how good a plan is?", "Call cost."),
         "wrong_type": (
             "What are the five numbers?",
-            "return dp, tp, pp, cp, microbatch; or None if nothing fits.",
+            "return dp, tp, pp, cp, microbatch, all whole (// and not /); or None if nothing fits.",
         ),
     },
 )  # fmt: skip
