@@ -6,9 +6,11 @@ often a function is called is said by the process that ran it; values it has to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from time import sleep
 from typing import Any
 
 from .world import World, on_ranks
@@ -20,13 +22,15 @@ def backward_on_ranks(answer: Callable[..., Any], args: Sequence[Any]) -> dict[s
     """As `on_ranks`, where the answer gives an output to differentiate.
 
     A rank's last argument is not for the answer: it is the gradient of its output.  Its values are
-    the output and the gradients of all the others; "kept": bytes that the forward pass leaves alive
-    beside its output, on the busiest rank.
+    the output and the gradients of all the others.  "kept": bytes that the forward pass leaves
+    alive beside its output, on the busiest rank; "library": whether torch.utils.checkpoint is
+    called on a rank.
     """
     world: World = args[0]
     told = on_ranks(partial(forward_backward, answer), [replace(world, network=None)])
     if told["status"] == ["ok"] * world.ranks:
         told["kept"] = max(value["kept"] for value in told["values"])
+        told["library"] = any(value["library"] for value in told["values"])
         told["values"] = [value["values"] for value in told["values"]]
     return told
 
@@ -38,12 +42,54 @@ def forward_backward(answer: Callable[..., Any], *args: Any) -> dict[str, Any]:
     *given, dy = args
     for tensor in given:
         tensor.requires_grad_()
-    with Alive() as made:
+    with library_calls() as used, Alive() as made:
         y = answer(*given)
     differentiable(y, tuple(dy.shape))
-    kept = made.bytes(y, *given)
+    kept = _settled(lambda: made.bytes(y, *given))
     y.backward(dy)
-    return {"kept": kept, "values": [y.detach(), *(tensor.grad for tensor in given)]}
+    values = [y.detach(), *(tensor.grad for tensor in given)]
+    return {"kept": kept, "library": bool(used), "values": values}
+
+
+def _settled(count: Callable[[], int]) -> int:
+    """`count()` once gloo's thread has let go of the last collective's tensors: it is behind."""
+    kept = count()
+    for _ in range(40):
+        if kept == 0:
+            break
+        sleep(0.005)
+        kept = min(kept, count())
+    return kept
+
+
+@contextmanager
+def library_calls() -> Iterator[list[str]]:
+    """Collects the calls of torch.utils.checkpoint within the block, however it was imported."""
+    from torch.utils import checkpoint as library
+
+    used: list[str] = []
+
+    class Noticed:
+        def __init__(self, wrapped: Any) -> None:
+            self.wrapped = wrapped
+
+        def __getattr__(self, name: str) -> Any:
+            used.append(name)
+            return getattr(self.wrapped, name)
+
+        def __call__(self, *given: Any, **named: Any) -> Any:
+            used.append("call")
+            return self.wrapped(*given, **named)
+
+    names = ("CheckpointFunction", "_checkpoint_without_reentrant_generator")  # its two ways
+    theirs = {name: getattr(library, name) for name in names if hasattr(library, name)}
+    for name, one in theirs.items():
+        setattr(library, name, Noticed(one))
+    try:
+        yield used
+    finally:
+        for name, one in theirs.items():
+            setattr(library, name, one)
 
 
 def differentiable(y: Any, shape: tuple[int, ...]) -> None:
@@ -64,7 +110,7 @@ def differentiable(y: Any, shape: tuple[int, ...]) -> None:
 # -- functions to count and to recompute -------------------------------------------------------
 
 
-def count_saved(answer: Callable[..., Any], args: Sequence[Any]) -> Any:
+def saved_bytes(answer: Callable[..., Any], args: Sequence[Any]) -> Any:
     """What the answer, a counter, says of the forward pass that `args` describe."""
     run, weights = forward_pass(*args)
     return answer(run, weights)
@@ -75,13 +121,13 @@ def forward_pass(kind: str, rows: int, width: int) -> tuple[Callable[[], Any], l
     import torch
     import torch.nn.functional as F
 
-    torch.manual_seed(rows + width)
+    maker = torch.Generator().manual_seed(rows + width)
     dtype = torch.bfloat16 if kind == "masked" else torch.float32
-    x = torch.randn(rows, width, dtype=dtype, requires_grad=True)
 
     def weight(*shape: int) -> Any:
-        return torch.randn(*shape, dtype=dtype, requires_grad=True)
+        return torch.randn(*shape, generator=maker, dtype=dtype, requires_grad=True)
 
+    x = weight(rows, width)
     if kind == "mlp":
         up, down = weight(3 * width, width), weight(width, 3 * width)
         return lambda: torch.relu(x @ up.T) @ down.T, [up, down]
@@ -110,38 +156,31 @@ def forward_pass(kind: str, rows: int, width: int) -> tuple[Callable[[], Any], l
 
 
 def recompute(answer: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
-    """The answer, `recomputed(fn, x)`, in the place of `fn(x)`, one layer after the other."""
+    """The answer, `recomputed(fn, x)`, in the place of `fn(x)`, one layer after the other.
+
+    values   the output, the gradients of x and of the weights, and the next random number
+    """
     import torch
-    from torch.utils import checkpoint as library
+
+    with torch.random.fork_rng(devices=[]):
+        return _recompute(answer, *args)
+
+
+def _recompute(
+    answer: Callable[..., Any], kind: str, layers: int, rows: int, width: int, seed: int
+) -> dict[str, Any]:
+    import torch
 
     from ..ranks.saved import Alive
 
-    kind, layers, rows, width, seed = args
     fn, x, weights, dy = layer(kind, rows, width, seed)
-    calls, used = [], []
+    calls: list[int] = []
 
     def counted(x: Any) -> Any:
         calls.append(0)
         return fn(x)
 
-    names = ("CheckpointFunction", "_checkpoint_without_reentrant_generator")
-    theirs = {name: getattr(library, name) for name in names if hasattr(library, name)}
-
-    class Noticed:
-        def __init__(self, wrapped: Any) -> None:
-            self.wrapped = wrapped
-
-        def __getattr__(self, name: str) -> Any:
-            used.append(name)
-            return getattr(self.wrapped, name)
-
-        def __call__(self, *given: Any, **named: Any) -> Any:
-            used.append("call")
-            return self.wrapped(*given, **named)
-
-    for name, one in theirs.items():
-        setattr(library, name, Noticed(one))
-    try:
+    with library_calls() as used:
         with Alive() as made:
             y = x
             for _ in range(layers):
@@ -149,9 +188,6 @@ def recompute(answer: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]
         differentiable(y, tuple(dy.shape))
         kept, forward = made.bytes(y, x), len(calls)
         y.backward(dy)
-    finally:
-        for name, one in theirs.items():
-            setattr(library, name, one)
     values = [y.detach(), *(tensor.grad for tensor in (x, *weights)), torch.rand(1)]
     return {
         "values": [None if value is None else value.numpy() for value in values],

@@ -56,7 +56,7 @@ def pack(tensor):
     letter = letters.setdefault(storage.data_ptr(), "ABCDEF"[len(letters)])
     weight = storage.data_ptr() in (up.data_ptr(), down.data_ptr())
     what = "a weight's" if weight else "new"
-    print(f"shape {str(tuple(tensor.shape)):8} storage {letter}, {storage.nbytes()} bytes, {what}")
+    print(f"shape {tuple(tensor.shape)!s:8} storage {letter}, {storage.nbytes()} bytes, {what}")
     return tensor
 
 
