@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from time import sleep
 from typing import Any
 
-from .world import World, on_ranks
+from .world import on_ranks
 
 RNG_STATE = 5056  # bytes of torch's random state on a CPU
 
@@ -22,21 +21,35 @@ def backward_on_ranks(answer: Callable[..., Any], args: Sequence[Any]) -> dict[s
     """As `on_ranks`, where the answer gives an output to differentiate.
 
     A rank's last argument is not for the answer: it is the gradient of its output.  Its values are
-    the output and the gradients of all the others.  "kept": bytes that the forward pass leaves
-    alive beside its output, on the busiest rank; "library": whether torch.utils.checkpoint is
-    called on a rank.
+    the output and the gradients of all the others.
     """
-    world: World = args[0]
-    told = on_ranks(partial(forward_backward, answer), [replace(world, network=None)])
-    if told["status"] == ["ok"] * world.ranks:
+    told = on_ranks(partial(forward_backward, answer), args)
+    if told["status"] == ["ok"] * args[0].ranks:
+        told["values"] = [value["values"] for value in told["values"]]
+    return told
+
+
+def kept_on_ranks(answer: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
+    """The same, and what is kept.
+
+    kept     bytes that the forward pass leaves alive beside its output, on the busiest rank
+    library  whether torch.utils.checkpoint is called on a rank
+    """
+    told = on_ranks(partial(forward_backward, answer, settled=True), args)
+    if told["status"] == ["ok"] * args[0].ranks:
         told["kept"] = max(value["kept"] for value in told["values"])
         told["library"] = any(value["library"] for value in told["values"])
         told["values"] = [value["values"] for value in told["values"]]
     return told
 
 
-def forward_backward(answer: Callable[..., Any], *args: Any) -> dict[str, Any]:
-    """On one rank.  Raises TypeError or ValueError with what is wrong with the output."""
+def forward_backward(
+    answer: Callable[..., Any], *args: Any, settled: bool = False
+) -> dict[str, Any]:
+    """On one rank.  Raises TypeError or ValueError with what is wrong with the output.
+
+    settled: wait until gloo's thread, which is behind, has let go of the last call's tensors.
+    """
     from ..ranks.saved import Alive
 
     *given, dy = args
@@ -45,21 +58,15 @@ def forward_backward(answer: Callable[..., Any], *args: Any) -> dict[str, Any]:
     with library_calls() as used, Alive() as made:
         y = answer(*given)
     differentiable(y, tuple(dy.shape))
-    kept = _settled(lambda: made.bytes(y, *given))
-    y.backward(dy)
-    values = [y.detach(), *(tensor.grad for tensor in given)]
-    return {"kept": kept, "library": bool(used), "values": values}
-
-
-def _settled(count: Callable[[], int]) -> int:
-    """`count()` once gloo's thread has let go of the last collective's tensors: it is behind."""
-    kept = count()
-    for _ in range(40):
+    kept = made.bytes(y, *given)
+    for _ in range(40 if settled else 0):
         if kept == 0:
             break
         sleep(0.005)
-        kept = min(kept, count())
-    return kept
+        kept = min(kept, made.bytes(y, *given))
+    y.backward(dy)
+    values = [y.detach(), *(tensor.grad for tensor in given)]
+    return {"kept": kept, "library": bool(used), "values": values}
 
 
 @contextmanager
