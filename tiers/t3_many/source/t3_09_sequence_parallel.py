@@ -63,6 +63,9 @@ def pack(tensor):
 with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
     torch.relu(x @ up.T) @ down.T
 print("guesses:", guesses)
+with saved([up, down]) as found:
+    torch.relu(x @ up.T) @ down.T
+print(found)
 
 # %% [markdown]
 r"""
@@ -74,16 +77,8 @@ r"""
 
 A view counts with its whole storage. Whoever saves three rows of an array keeps all of it alive.
 
-`saved` from this course counts by these rules:
-"""
+The second list is by `saved` from this course, which counts by these rules.
 
-# %%
-with saved([up, down]) as found:
-    torch.relu(x @ up.T) @ down.T
-print(found)
-
-# %% [markdown]
-r"""
 ## 2. A layer of GPT
 
 Now a whole layer, in 16-bit numbers, for s tokens of one sequence, a width of h, and a heads. The MLP is 4 h wide inside. Dropout keeps its mask, with one byte for each number.
@@ -139,14 +134,12 @@ x = torch.empty(s, h, device="meta", dtype=torch.bfloat16, requires_grad=True)
 with saved(w.values()) as found:
     layer(x, w, h // a)
 print("guesses:", guesses)
-rows = [[f"{list(one.shape)}", one.dtype, f"{one.bytes / (s * h):.3f}"] for one in found.kept]
-table(["saved", "of", "units of s h bytes"], rows, label="counted")
-
-# %%
-print(f"all: {found.bytes / (s * h):.5f}")
 statistics = found.of("float32")
+print(f"all: {found.bytes / (s * h):.5f}")
 print("float32, a token:", statistics // s, "bytes")
 print(f"the rest: {(found.bytes - statistics) / (s * h)}")
+rows = [[f"{list(one.shape)}", one.dtype, f"{one.bytes / (s * h):.3f}"] for one in found.kept]
+table(["saved", "of", "units of s h bytes"], rows, label="counted")
 
 # %% [markdown]
 r"""
@@ -376,26 +369,19 @@ r"""
 **17.75**: that is 3.5 more. The two `F.linear` behind an all-gather save their input, and that is the *gathered* array: 2 units each instead of 2/8.
 
 The rank has its own part of it. It could keep only this part, and gather the others again in the backward pass. To keep an input and run something again is what PyTorch calls *checkpointing*: `checkpoint(function, *inputs)` runs the function without saving anything but the inputs, and runs it again when the backward pass comes there.
+
+Then all is divided by 8. What does it cost? Guess how many all-gathers there are in a step of one layer, and how many products are computed a second time.
 """
 
-
 # %%
+guesses = {"all-gathers": "?", "products again": "?"}
+
+
 def gathered_again(t):
     def first(x, weight):
         return checkpoint(lambda x: F.linear(Gather.apply(x, t), weight), x, use_reentrant=False)
 
     return {**sequence_parallel(t), "first": first}
-
-
-print("left on a rank:", units(s, h, a, 8, tokens=s // 8, **gathered_again(8)))
-
-# %% [markdown]
-r"""
-**14.25**, all divided by 8. What does it cost? Guess how many all-gathers there are now in a step of one layer, and how many products are computed a second time.
-"""
-
-# %%
-guesses = {"all-gathers": "?", "products again": "?"}
 
 
 def counted():
@@ -410,13 +396,14 @@ def counted():
 
 
 outcome = run_ranks(counted, 4)
+print("left on a rank:", units(s, h, a, 8, tokens=s // 8, **gathered_again(8)))
 print("guesses:", guesses)
 print("all-gathers, both ways together:", outcome.ledger.of("all_gather").calls[0])
 print("operations of the products:", outcome.values[0])
 
 # %% [markdown]
 r"""
-10 all-gathers in all: 4 for the way before, so **6** now, two more for each layer. And **no** product: PyTorch stops running again as soon as it has what the backward pass needs, and that is the input of `F.linear`, not its result.
+**14.25** units are left. There are 10 all-gathers in all: 4 for the way before, so **6** now, two more for each layer. And **no** product runs again: PyTorch stops running again as soon as it has what the backward pass needs, and that is the input of `F.linear`, not its result.
 
 So "the same bytes" has a footnote: where the gathered inputs are thrown away, a layer sends 10 halves of an all-reduce instead of 8. Megatron-LM hides the two behind a product of the backward pass [1]. In the lab you write this operator yourself.
 
@@ -709,7 +696,7 @@ On GPUs, `torch.cuda.max_memory_allocated` and the memory snapshots of PyTorch s
 
 ## Sources
 
-1. V. Korthikanti and others, "Reducing Activation Recomputation in Large Transformer Models", 2022: the formulas, the four models, Tables 4 and 5, Figure 1. <https://arxiv.org/abs/2205.05198>
+1. V. Korthikanti and others, "Reducing Activation Recomputation in Large Transformer Models", 2022: the formulas, the four models, Table 5, Figure 1. <https://arxiv.org/abs/2205.05198>
 2. T. Chen and others, "Training Deep Nets with Sublinear Memory Cost", 2016: recomputation. <https://arxiv.org/abs/1604.06174>
 3. PyTorch, `torch.utils.checkpoint` and saved tensor hooks. <https://docs.pytorch.org/docs/stable/checkpoint.html>
 4. PyTorch, tensor parallelism: `SequenceParallel`. <https://docs.pytorch.org/docs/stable/distributed.tensor.parallel.html>
