@@ -27,8 +27,9 @@ MESSAGES = frozenset({"send", "recv", "barrier"})
 TOLD: Mapping[str, Any] = {
     "ranks": int, "status": list, "sentence": str, "failed": str, "last": bool,
     "values": list, "seconds": float, "sent": int, "wire": (int, float), "rounds": int,
-    "operations": list,
+    "operations": list, "flops": int, "largest": int,
 }  # fmt: skip
+_NUMBERS = ("seconds", "sent", "wire", "rounds", "flops", "largest")
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,9 @@ class Limits:
     least_bytes               world -> what it cannot do without, by theory: fewer were not counted
     most_wire                 world -> bytes over its links, a collective's as the ledger models
     most_seconds              world -> virtual seconds until the last rank is done
+    most_flops, least_flops   world -> operations of the busiest rank's matrix products: where the
+                              world is counted
+    largest_tensor            world -> bytes of the largest tensor a rank may make, there as well
     """
 
     by_hand: bool = False
@@ -50,6 +54,9 @@ class Limits:
     most_rounds: Callable[[World], int] | None = None
     most_wire: Callable[[World], float] | None = None
     most_seconds: Callable[[World], float] | None = None
+    most_flops: Callable[[World], float] | None = None
+    least_flops: Callable[[World], float] | None = None
+    largest_tensor: Callable[[World], float] | None = None
 
 
 def ranks_spec(
@@ -110,7 +117,7 @@ def _untold(world: World, got: Any) -> Found:
         return slug, ran
     if ok and (got["last"] or got["failed"] or len(got["values"]) != world.ranks):
         return slug, ran
-    numbers = [got[key] for key in ("seconds", "sent", "wire", "rounds") if ok]
+    numbers = [got[key] for key in _NUMBERS if ok]
     return None if all(0 <= number < float("inf") for number in numbers) else (slug, ran)
 
 
@@ -122,6 +129,11 @@ def _uncounted(world: World, got: Mapping[str, Any], limits: Limits) -> Found:
         return "not_sent", (
             f"the busiest rank sends {got['sent']:,} bytes as counted; no right answer does with "
             f"fewer than {limits.least_bytes(world):,.10g}"
+        )
+    if limits.least_flops is not None and got["flops"] < limits.least_flops(world):
+        return "not_counted", (
+            f"its matrix products take {got['flops']:,} operations as counted, on the busiest "
+            f"rank; no right answer does with fewer than {limits.least_flops(world):,.10g}"
         )
     if limits.most_seconds is not None and world.network is not None and got["sent"]:
         links = [world.network.link(a, b) for a in range(world.ranks) for b in range(world.ranks)]
@@ -195,6 +207,16 @@ def _cost(world: World, got: Mapping[str, Any], limits: Limits) -> Found:
             f"the busiest rank sends {got['wire']:,.10g} bytes over its links (collectives "
             f"modelled, as the ledger does); {limits.most_wire(world):,.10g} are enough"
         )
+    if limits.largest_tensor is not None and got["largest"] > limits.largest_tensor(world):
+        return "too_large", (
+            f"the largest tensor it makes has {got['largest']:,} bytes; "
+            f"{limits.largest_tensor(world):,.10g} are enough"
+        )
+    if limits.most_flops is not None and got["flops"] > limits.most_flops(world):
+        return "too_many_flops", (
+            f"the matrix products of the busiest rank take {got['flops']:,} operations; "
+            f"{limits.most_flops(world):,.10g} are enough"
+        )
     if limits.most_seconds is not None:
         least = limits.most_seconds(world)
         if got["seconds"] > least * (1 + 1e-9):
@@ -227,6 +249,10 @@ CAUSES: Mapping[str, str] = {
     "operation_used": "The exercise is to do without this operation.",
     "too_many_bytes": "Whole arrays travel where a part would do, or some travel twice.",
     "too_many_rounds": "Ranks wait for each other where they could work at the same time.",
+    "not_counted": "Products that are not matrix products, such as a multiplication and a sum, "
+    "are not counted.",
+    "too_large": "Something is put together whole that could be worked through in blocks.",
+    "too_many_flops": "Some products are computed whose results are not needed.",
     "too_slow": "Either too many messages follow each other, or they are too large.",
 }
 HINTS: Mapping[str, tuple[str, str]] = {
@@ -275,6 +301,18 @@ HINTS: Mapping[str, tuple[str, str]] = {
     "too_many_rounds": (
         "Which messages could be under way at the same time?",
         "In each step let every rank send to one neighbour and receive from the other.",
+    ),
+    "not_counted": (
+        "Which line multiplies?",
+        "Use @, torch.matmul or torch.einsum for products of matrices.",
+    ),
+    "too_large": (
+        "Which line makes an array that grows with the number of ranks?",
+        "Work on one block at a time, and keep only the result so far.",
+    ),
+    "too_many_flops": (
+        "Which results are thrown away afterwards?",
+        "Leave those rows and columns out before the product.",
     ),
     "too_slow": (
         "Count the messages that follow each other, and the bytes of the largest.",

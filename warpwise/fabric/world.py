@@ -7,6 +7,7 @@ Stands here, not in `check`: each rank imports this module, and a grader's stude
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +24,12 @@ class World:
     """`args[rank]` is what rank gets; arrays, also in lists, are handed over as torch tensors.
 
     network   where time is judged: the function gets a Net as its last argument
+    counted   whether matrix products and the largest tensor are counted, see `ranks.work`
     """
 
     args: tuple[tuple[Any, ...], ...]
     network: Network | None = None
+    counted: bool = False
 
     @property
     def ranks(self) -> int:
@@ -43,7 +46,8 @@ def on_ranks(answer: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
 
     world: World = args[0]
     outcome = run_ranks(
-        call, world.ranks, answer, world.args, world.network, timeout=TIMEOUT, raises=False
+        call, world.ranks, answer, world.args, world.network, world.counted,
+        timeout=TIMEOUT, raises=False,
     )
     first = outcome.first
     told: dict[str, Any] = {
@@ -57,8 +61,10 @@ def on_ranks(answer: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
         ledger = outcome.ledger
         rounds = ledger.rounds()
         told |= {
-            "values": [value for value, _ in outcome.values],
-            "seconds": max(seconds for _, seconds in outcome.values),
+            "values": [one[0] for one in outcome.values],
+            "seconds": max(one[1] for one in outcome.values),
+            "flops": max(one[2] for one in outcome.values),
+            "largest": max(one[3] for one in outcome.values),
             "sent": max(ledger.of("send").bytes, default=0),
             "wire": max(ledger.wire, default=0),
             "rounds": max((r for r in rounds if r is not None), default=0),
@@ -68,19 +74,25 @@ def on_ranks(answer: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
 
 
 def call(
-    answer: Callable[..., Any], args_by_rank: Sequence[Sequence[Any]], network: Network | None
-) -> tuple[Any, float]:
-    """The answer's value on this rank and its virtual time.
+    answer: Callable[..., Any], args_by_rank: Sequence[Sequence[Any]], network: Network | None,
+    counted: bool = False,
+) -> tuple[Any, float, int, int]:  # fmt: skip
+    """The answer's value on this rank, its virtual time, its operations, its largest tensor.
 
     NumPy arrays, also in lists, are handed over as torch tensors, and tensors come back as NumPy
     arrays.  With a network the function gets its Net as the last argument.
     """
     import torch.distributed as dist
 
+    from ..ranks.work import work
+
     args = [_given(value) for value in args_by_rank[dist.get_rank()]]
     net = None if network is None else Net(network)
-    value = answer(*args) if net is None else answer(*args, net)
-    return _taken(value), 0.0 if net is None else net.now
+    given = args if net is None else [*args, net]
+    with work() if counted else nullcontext() as done:
+        value = answer(*given)
+    seconds = 0.0 if net is None else net.now
+    return _taken(value), seconds, done.flops if done else 0, done.largest if done else 0
 
 
 def _given(value: Any) -> Any:

@@ -15,6 +15,7 @@ from .lanes import Lanes, show_lanes
 from .machine_code import show_sass
 from .occupancy import show_occupancy
 from .overlap import OverlapPicture, show_overlap
+from .pairs import show_pairs
 from .picture import Picture, show_threads
 from .plan import PlanPicture, show_plan, turn_plan
 from .planner_page import TrainingRun, planner_page
@@ -33,7 +34,8 @@ __all__ = [
     "OverlapPicture", "Picture", "PlanPicture", "Rounds", "Sectors", "Stages", "Steps", "Table",
     "TracePicture", "TrainingRun", "compare", "planner_page", "show_banks", "show_chunks",
     "show_flow", "show_format", "show_fragments", "show_holdings", "show_lanes", "show_occupancy",
-    "show_overlap", "show_plan", "show_queues", "show_roofline", "show_rounds", "show_sass",
-    "show_schedule", "show_sectors", "show_stages", "show_steps", "show_threads", "show_timeline",
-    "show_trace", "table", "trace_lanes", "trace_totals", "turn_plan", "turn_roofline",
+    "show_overlap", "show_pairs", "show_plan", "show_queues", "show_roofline", "show_rounds",
+    "show_sass", "show_schedule", "show_sectors", "show_stages", "show_steps", "show_threads",
+    "show_timeline", "show_trace", "table", "trace_lanes", "trace_totals", "turn_plan",
+    "turn_roofline",
 ]  # fmt: skip

@@ -9,10 +9,12 @@ from ..fabric.schedules.tasks import Span
 from .plot import COLOURS, GREY, axes, bundle
 
 _ROWS = (COMPUTE, NETWORK)
-# Beginning of a task's name -> colour and hatch: forward, backward, and what travels.
+# Beginning of a task's name -> colour and hatch: forward, backward, and what travels; attention
+# of a block (QKV), and its keys and values on their way (KV).
 _LOOK = {
     "F": (COLOURS[5], ""), "B": (COLOURS[0], ""), "AR": (COLOURS[1], "//"),
-    "AG": (COLOURS[4], "//"), "RS": (COLOURS[3], "\\\\"),
+    "AG": (COLOURS[4], "//"), "RS": (COLOURS[3], "\\\\"), "KV": (COLOURS[4], "//"),
+    "QKV": (COLOURS[0], ""),
 }  # fmt: skip
 
 
