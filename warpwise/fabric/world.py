@@ -48,7 +48,7 @@ def on_ranks(answer: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
     outcome = run_ranks(
         call, world.ranks, answer, world.args, world.network, world.counted,
         timeout=TIMEOUT, raises=False,
-    )
+    )  # fmt: skip
     first = outcome.first
     told: dict[str, Any] = {
         "ranks": world.ranks,

@@ -77,7 +77,9 @@ def _said(n: int, cells: Mapping[Any, tuple[int, int]], step: Any) -> list[str]:
     ]
 
 
-def _rows(owner: Mapping[int, int], cells: Mapping[Any, Any], shown: Mapping[Any, Any]) -> list[str]:
+def _rows(
+    owner: Mapping[int, int], cells: Mapping[Any, Any], shown: Mapping[Any, Any]
+) -> list[str]:
     size = len(owner)
     lines = []
     for query in range(size):

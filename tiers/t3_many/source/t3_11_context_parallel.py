@@ -151,7 +151,7 @@ def ring(q, k, v, places, causal):
     q, k, v: [tokens of this rank, d]; places[r]: positions of the tokens of rank r.
     """
     rank, n = dist.get_rank(), dist.get_world_size()
-    block, pairs = torch.stack([k, v]), []
+    block, total, pairs = torch.stack([k, v]), None, []
     for step in range(n):
         owner = (rank - step) % n
         if step < n - 1:
@@ -162,7 +162,7 @@ def ring(q, k, v, places, causal):
             seen = places[owner][None, :] <= places[rank][:, None]
         pairs.append(int(seen.sum()))
         part = attend(q, *block, seen)
-        total = part if step == 0 else merge(*total, *part)
+        total = part if total is None else merge(*total, *part)
         if step < n - 1:
             for work in works:
                 work.wait()
@@ -497,9 +497,8 @@ def by_torch(q, k, v, d_out):
     kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
     back = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
     out, log = cp._templated_ring_attention(group, 2, kernel, q, k, v, is_causal=True)  # forward
-    given = dict(query=q, key=k, value=v, out=out, logsumexp=log, is_causal=True, dropout_p=0.0)
     found = cp._templated_ring_attention_backward(  # backward
-        group, 2, back.default, d_out, "grad_out", **given
+        group, 2, back.default, d_out, "grad_out", q, k, v, out, log, True, dropout_p=0.0
     )
     return mine, out[0, 0], found[1][0, 0]
 
@@ -556,7 +555,7 @@ right = F.scaled_dot_product_attention(*(x.transpose(0, 1) for x in many), is_ca
 outcome = run_ranks(ulysses, 4, *many)
 print("guess:", guess)
 print("equal:", torch.allclose(torch.cat(outcome.values), right.transpose(0, 1)))
-print("bytes over links:", outcome.ledger.wire[0], "(modelled)  the ring:", 2 * 3 * 4 * 4 * d * 8)
+print(f"bytes over links: {outcome.ledger.wire[0]:.0f} (modelled), the ring: {2 * 3 * 4 * 4 * d * 8}")
 
 # %% [markdown]
 r"""
