@@ -126,11 +126,11 @@ def _uncounted(world: World, got: Mapping[str, Any], limits: Limits) -> Found:
     if limits.by_hand and world.ranks > 1 and not got["operations"]:
         return "not_sent", "no message was counted"
     collectives = limits.by_hand and not MESSAGES.issuperset(got["operations"])  # told later
-    least = limits.least_bytes
-    if least is not None and got["sent"] < least(world) and not collectives:
+    fewest = limits.least_bytes
+    if fewest is not None and got["sent"] < fewest(world) and not collectives:
         return "not_sent", (
             f"the busiest rank sends {got['sent']:,} bytes as counted; no right answer does with "
-            f"fewer than {least(world):,.10g}"
+            f"fewer than {fewest(world):,.10g}"
         )
     if limits.least_flops is not None and got["flops"] < limits.least_flops(world):
         return "not_counted", (

@@ -300,7 +300,7 @@ r"""
 **Required.** Return the outputs [c, d]. Messages and the largest tensor as in exercise 4.
 Products of whole pieces that the mask hides must not be computed. Count in *quarters*, a piece of queries with a piece of keys. You may use 4 of them for the own block, and 2 for each other one: 2 n + 2.
 
-Three versions for comparison, on 4 ranks: the lesson's `ring` computes 16 quarters on each rank; leaving out only blocks that are hidden as a whole saves nothing on a zig-zag; the best has 10.
+Three versions for comparison, on 4 ranks: the lesson's `ring` computes 16 quarters on each rank; leaving out only blocks that are hidden as a whole saves nothing on a zig-zag; 10 are enough.
 """
 
 

@@ -252,13 +252,13 @@ summary(pairs)
 r"""
 **1.0**. All have 34 pairs, and in each step all have the *same* number. Nobody waits.
 
-Look at it. Each row is a query, and its colour its rank; the number in a cell is the step in which it is computed. Turn the dials. In steps 1 to 3 of the contiguous split some ranks are idle; in the zig-zag each has half a block.
+Look at it. Each row is a query, and its colour its rank; the number in a cell is the step in which it is computed. Turn the dials: in steps 1 to 3 of the contiguous split some ranks are idle; in the zig-zag each has half a block.
 """
 
 # %%
 show_pairs(
     {name: [row.tolist() for row in places]
-     for name, places in {"contiguous": contiguous, "zig-zag": zigzag(N, 4)}.items()}
+     for name, places in {"zig-zag": zigzag(N, 4), "contiguous": contiguous}.items()}
 )  # fmt: skip
 
 # %% [markdown]
@@ -314,7 +314,7 @@ table(
 
 # %% [markdown]
 r"""
-**53.3 %**. The published runs of the contiguous ring reach 51 to 54 % (the library prints 52.1, 53.9, 51.4 and 52.5, rounded on the way). Counting pairs explains nearly all of the loss. One value is above our bound: the single GPU had shorter sequences, which are less efficient.
+**53.3 %**. The published runs of the contiguous ring reach 51 to 54 % (the library prints 52.1, 53.9, 51.4 and 52.5, rounded on the way). Counting pairs explains nearly all of the loss. One value is above our bound. The single GPU worked on shorter sequences, at which attention is less efficient; that may be why.
 The zig-zag reaches 82 to 90 %.
 
 ## 5. When do the bytes hide?
@@ -359,16 +359,16 @@ Both together: c >= 2 x 1/4 x F/B. For A100 and InfiniBand, how many tokens a ra
 # %%
 guess = "?"
 
-C, W = 312e12, 12.5e9
+FLOPS, BYTES = 312e12, 12.5e9  # F and B
 heads, kv_heads, head_size = 32, 8, 128
 print("guess:", guess)
-print("shortest block:", 2 * (kv_heads / heads) * C / W, "tokens a rank (modelled)")
+print("shortest block:", 2 * (kv_heads / heads) * FLOPS / BYTES, "tokens a rank (modelled)")
 
 
 def step_ms(c, share=0.5):
     """Computing with one block, and its travel."""
-    computing = share * 4 * c**2 * heads * head_size / C
-    travel = 2 * c * kv_heads * head_size * 2 / W
+    computing = share * 4 * c**2 * heads * head_size / FLOPS
+    travel = 2 * c * kv_heads * head_size * 2 / BYTES
     return computing * 1e3, travel * 1e3
 
 
@@ -555,7 +555,9 @@ right = F.scaled_dot_product_attention(*(x.transpose(0, 1) for x in many), is_ca
 outcome = run_ranks(ulysses, 4, *many)
 print("guess:", guess)
 print("equal:", torch.allclose(torch.cat(outcome.values), right.transpose(0, 1)))
-print(f"bytes over links: {outcome.ledger.wire[0]:.0f} (modelled), the ring: {2 * 3 * 4 * 4 * d * 8}")
+print(
+    f"bytes over links: {outcome.ledger.wire[0]:.0f} (modelled), the ring: {2 * 3 * 4 * 4 * d * 8}"
+)
 
 # %% [markdown]
 r"""

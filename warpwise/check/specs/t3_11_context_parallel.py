@@ -261,14 +261,14 @@ def _zigzag_work_whole(*case: Any) -> int:
     """Twice the pieces, but all pairs counted."""
     n, zigzag = case[0], case[-1]
     pieces = 2 if zigzag else 1
-    return n * pieces * ceil(_block(*case[:-1], False) / pieces)
+    return n * pieces * ceil(_block(*(*case[:-1], False)) / pieces)
 
 
 def _halved_instead(*case: Any) -> int:
     n, zigzag = case[0], case[-1]
     pieces = 2 if zigzag else 1
     share = Fraction(1, 2) if zigzag else Fraction(1)
-    return n * pieces * ceil(_block(*case[:-1], False) * share / pieces)
+    return n * pieces * ceil(_block(*(*case[:-1], False)) * share / pieces)
 
 
 def _of_one_rank(*case: Any) -> int:
@@ -654,6 +654,10 @@ def shares(
     return dq, dkv
 
 
+def _total(arrays: list[Array]) -> Array:
+    return np.asarray(np.sum(arrays, axis=0))
+
+
 def gradients(
     world: World,
     givers: Callable[[int, int], Sequence[int]] = lambda rank, n: range(n),
@@ -666,8 +670,8 @@ def gradients(
     found = []
     for rank in range(n):
         b = (rank + ahead) % n
-        dk, dv = (sum(dkv[a, b][i] for a in givers(b, n)) for i in (0, 1))
-        found.append([sum(dq[rank, k] for k in keys(rank, n)), dk, dv])
+        dk, dv = (_total([dkv[a, b][i] for a in givers(b, n)]) for i in (0, 1))
+        found.append([_total([dq[rank, k] for k in keys(rank, n)]), dk, dv])
     return found
 
 
