@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grading.lab import CourseCell, Exercise, Lab, LabError, checked_names
-from grading.verify import ASK, run_name
+from grading.questions import ASK, run_name
 from warpwise import curriculum
 from warpwise.authoring import build_lab, read_source
 from warpwise.check import FunctionSpec, specs

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from grading.answers import Answers, extract
+from grading.evidence import Evidence, evidence
 from grading.intake import Submission
+from grading.keys import Keys, keys_of
 from grading.lab import Lab
-from grading.parse import parse, read_file
+from grading.parse import Parsed, parse, read_file
+from grading.questions import question
 from grading.reasons import (
     GRADED,
     GRADED_REPAIRED,
@@ -24,50 +28,129 @@ from grading.results import ExerciseResult, Result
 from grading.rounds import Gathered, gather
 from grading.run import Limits
 from grading.sandbox import kind
-from grading.verify import question, verdict
+from grading.store import Store, StoredAnswers
+from grading.verify import verdict
+
+
+@dataclass(frozen=True)
+class Grader:
+    """What all submissions of a class have in common.
+
+    store: where answers and verdicts are kept, so that nothing is run or judged twice.
+    again: run a notebook anew whose stored run was cut short.
+    """
+
+    lab: Lab
+    limits: Limits
+    keys: Keys
+    store: Store | None = None
+    again: bool = False
+
+    @property
+    def seed(self) -> int:
+        """The inputs are drawn from it."""
+        return self.keys.seed
+
+
+def grader(lab: Lab, seed: int, limits: Limits, store: Store | None = None) -> Grader:
+    """A grader for a lab, with the names of its results."""
+    return Grader(lab, limits, keys_of(lab, seed, limits), store)
 
 
 def grade_one(submission: Submission, lab: Lab, seed: int, limits: Limits) -> Result:
+    """The row of one submission; nothing is stored."""
+    return grade(submission, grader(lab, seed, limits))
+
+
+def grade(submission: Submission, how: Grader) -> Result:
     """The row of one submission.  What the student did never raises; a fault of ours does."""
     if submission.refusal is not None:
-        return _refused(submission, lab, submission.refusal)
+        return refused(submission, how.lab, submission.refusal)
     assert submission.path is not None
     digest = ""
     try:
         data = read_file(submission.path)
         digest = hashlib.sha256(data).hexdigest()
         parsed = parse(data)
-        answers = extract(parsed.cells, [one.answer for one in lab.exercises], lab.given_sources)
+        names = [one.answer for one in how.lab.exercises]
+        answers = extract(parsed.cells, names, how.lab.given_sources)
         _is_this_lab(answers)
     except SubmissionError as error:
-        return _refused(submission, lab, error, digest)
-    asked = [question(exercise, answers, lab, seed) for exercise in lab.exercises]
-    gathered = Gathered()
+        return replace(refused(submission, how.lab, error, digest), work=how.keys.work(digest))
+    found = answered(parsed, answers, how)
+    return replace(
+        judged(found, how),
+        student=submission.student,
+        identity=submission.identity,
+        sha256=digest,
+        work=how.keys.work(digest),
+    )
+
+
+def answered(parsed: Parsed, answers: Answers, how: Grader) -> StoredAnswers:
+    """What the notebook answers: as it is stored, or else from a run, which is then stored."""
+    key = how.keys.answers(parsed)
+    stored = how.store.answers(key) if how.store else None
+    if stored is not None and not (how.again and stored.was_cut_short):
+        return stored
+    asked = [question(one, answers, how.lab, how.seed) for one in how.lab.exercises]
     requests = {one.exercise.name: one.request for one in asked if one.request is not None}
+    gathered = Gathered()
     # Where nothing was written, or its text says everything, a run has nothing to tell.
     if requests:
-        gathered = gather(lab, answers, requests, limits)
-    exercises = tuple(verdict(one, gathered, seed) for one in asked)
-    notes = (*parsed.notes, *answers.notes, *gathered.notes)
-    status, reason = row(exercises, notes)
+        gathered = gather(how.lab, answers, requests, how.limits)
+    found = StoredAnswers(
+        key,
+        how.lab.unit,
+        how.seed,
+        tuple(evidence(one, gathered) for one in asked),
+        (*parsed.notes, *answers.notes, *gathered.notes),
+        tuple(gathered.rounds),
+        kind() if gathered.runs else "not run",
+    )
+    if how.store:
+        how.store.save_answers(found)
+    return found
+
+
+def judged(found: StoredAnswers, how: Grader) -> Result:
+    """The row that these answers deserve; whose it is has to be filled in."""
+    by_name = {one.exercise: one for one in found.evidence}
+    exercises = tuple(_verdict(by_name[one.name], how) for one in how.lab.exercises)
+    status, reason = row(exercises, found.notes)
     said = [Note(one.reason, one.message) for one in exercises if one.reason]
     if status == GRADER_ERROR:
         said = [note("grader-error")]
     return Result(
-        student=submission.student,
-        identity=submission.identity,
-        lab=lab.unit,
+        student="",
+        identity="",
+        lab=how.lab.unit,
         status=status,
         reason=reason,
         points=None if status in WITHOUT_POINTS else sum(one.points for one in exercises),
-        max_points=lab.max_points,
+        max_points=how.lab.max_points,
         exercises=exercises,
-        notes=tuple(dict.fromkeys([*said, *notes])),
-        seed=seed,
-        sha256=digest,
-        sandbox=kind() if gathered.runs else "not run",
-        run_seconds=round(gathered.seconds, 2) if gathered.runs else None,
+        notes=tuple(dict.fromkeys([*said, *found.notes])),
+        seed=how.seed,
+        sandbox=found.sandbox,
+        run_seconds=found.seconds,
+        answers=found.key,
     )
+
+
+def _verdict(found: Evidence, how: Grader) -> ExerciseResult:
+    """The verdict on one exercise, from the store if it was given before."""
+    exercise = next(one for one in how.lab.exercises if one.name == found.exercise)
+    spec = how.keys.specs[exercise.name]
+    if how.store is None or found.settled is not None:
+        return replace(verdict(exercise, found, how.seed), spec=spec)
+    key = how.keys.verdict(found)
+    known = how.store.verdict(key)
+    if known is None:
+        known = replace(verdict(exercise, found, how.seed), spec=spec)
+        if known.status != "error":  # a fault of ours is to be tried again
+            how.store.save_verdict(key, known)
+    return replace(known, cell=found.cell, source=found.source)
 
 
 def row(exercises: Sequence[ExerciseResult], notes: Sequence[Note]) -> tuple[str, str]:
@@ -94,7 +177,7 @@ def _is_this_lab(answers: Answers) -> None:
     raise SubmissionError("wrong-notebook", sentence, NEEDS_HUMAN)
 
 
-def _refused(submission: Submission, lab: Lab, error: SubmissionError, digest: str = "") -> Result:
+def refused(submission: Submission, lab: Lab, error: SubmissionError, digest: str = "") -> Result:
     """The row of a submission that was not graded."""
     return Result(
         student=submission.student,

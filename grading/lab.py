@@ -62,6 +62,11 @@ class Lab:
             for definition in bindings(tree)
         )
 
+    @cached_property
+    def memory(self) -> dict[Any, Any]:
+        """What is drawn once for a lab and serves all submissions."""
+        return {}
+
     @property
     def seconds(self) -> float:
         """How long a run may take, if nobody says otherwise: starting ranks takes its time."""

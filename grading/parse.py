@@ -105,7 +105,7 @@ def _load(text: str) -> Any:
         raise refusal("too-large", size=size, limit=_megabytes(MAX_BYTES)) from None
     except ValueError as error:  # an integer with more digits than Python converts
         raise refusal("bad-number", fact=_short(str(error))) from None
-    if _deeper_than(data, MAX_DEPTH):
+    if deeper_than(data, MAX_DEPTH):
         raise refusal("too-deep", limit=MAX_DEPTH)
     return data
 
@@ -124,7 +124,7 @@ def _why_not_json(text: str, error: json.JSONDecodeError) -> SubmissionError:
     return refusal("not-json", line=error.lineno, column=error.colno, fact=fact)
 
 
-def _deeper_than(data: Any, limit: int) -> bool:
+def deeper_than(data: Any, limit: int) -> bool:
     """Whether containers nest more than `limit` deep; level by level, so never recursive."""
     level = [data]
     for _ in range(limit + 1):

@@ -8,18 +8,17 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
 from queue import SimpleQueue
+from typing import Any
 
 import psutil
 
 from grading.intake import Submission
 from grading.lab import Lab
+from grading.requests import Task, request, rescore_request
 from grading.results import Result, from_dict, grader_error
-from grading.run import Limits
-from grading.worker import request
 from warpwise.curriculum import COURSE
 
 # A submission that breaks its worker this often is a fault to be looked at.
@@ -45,12 +44,10 @@ class Worker:
         self._lab = lab
         self._process: subprocess.Popen[str] | None = None
 
-    def grade(self, submission: Submission, seed: int, limits: Limits) -> Result:
-        """The result for one submission.  Raises WorkerDied."""
+    def answer(self, request: Mapping[str, Any], timeout: float = _JUDGING_S) -> Result:
+        """The result for one request.  Raises WorkerDied."""
         self._start()
-        timeout = _RUNS_TIME * limits.seconds + _JUDGING_S
-        reply = self._ask(json.dumps(request(submission, seed, limits)), timeout)
-        return from_dict(json.loads(reply))
+        return from_dict(json.loads(self._ask(json.dumps(request), timeout)))
 
     def _start(self) -> None:
         if self._process is not None and self._process.poll() is None:
@@ -112,59 +109,70 @@ class Worker:
         self._process.wait()
 
 
-def grade_all(
-    submissions: Sequence[Submission],
-    lab: Lab,
-    seed: int,
-    limits: Limits,
-    jobs: int,
-    on_result: Callable[[Result], None],
-) -> list[Result]:
-    """Grade all submissions, `jobs` at a time; `on_result` is called as each is known.
+class Pool:
+    """Workers for one lab, `jobs` of them; a context manager that stops them all at its end."""
 
-    The list has the order of `submissions`.
-    """
-    results: dict[str, Result] = {}
-    with _workers(lab.unit, min(jobs, max(1, len(submissions)))) as free:
-        pool = ThreadPoolExecutor(jobs)
+    def __init__(self, lab: Lab, jobs: int) -> None:
+        self._lab = lab
+        self._workers = [Worker(lab.unit) for _ in range(jobs)]
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for worker in self._workers:
+            worker.stop()
+
+    def grade(
+        self,
+        submissions: Sequence[Submission],
+        task: Task,
+        on_result: Callable[[Result], None],
+    ) -> list[Result]:
+        """The rows of the submissions in their order; `on_result` is called as each is known."""
+        requests = [request(one, task) for one in submissions]
+        return self._all(requests, _RUNS_TIME * task.limits.seconds + _JUDGING_S, on_result)
+
+    def rescore(
+        self, answers: Sequence[str], task: Task, on_result: Callable[[Result], None]
+    ) -> list[Result]:
+        """The rows, nobody's yet, that stored answers deserve."""
+        requests = [rescore_request(one, task) for one in answers]
+        return self._all(requests, _JUDGING_S, on_result)
+
+    def _all(
+        self,
+        requests: Sequence[Mapping[str, Any]],
+        timeout: float,
+        on_result: Callable[[Result], None],
+    ) -> list[Result]:
+        free: SimpleQueue[Worker] = SimpleQueue()
+        for worker in self._workers:
+            free.put(worker)
+        results: dict[int, Result] = {}
+        threads = ThreadPoolExecutor(len(self._workers))
         try:
-            waiting = [pool.submit(_one, one, free, lab, seed, limits) for one in submissions]
+            waiting = {
+                threads.submit(self._one, one, free, timeout): place
+                for place, one in enumerate(requests)
+            }
             for done in as_completed(waiting):
-                result = done.result()
-                results[result.identity] = result
+                result = results[waiting[done]] = done.result()
                 on_result(result)
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-    return [results[one.identity] for one in submissions]
+            threads.shutdown(wait=False, cancel_futures=True)
+        return [results[place] for place in range(len(requests))]
 
-
-def _one(
-    submission: Submission, free: SimpleQueue[Worker], lab: Lab, seed: int, limits: Limits
-) -> Result:
-    worker = free.get()
-    try:
-        fault = ""
-        for _ in range(_TRIES):
-            try:
-                return worker.grade(submission, seed, limits)
-            except WorkerDied as error:
-                fault = str(error)
-        return grader_error(
-            submission.student, submission.identity, lab.unit, lab.max_points, fault
-        )
-    finally:
-        free.put(worker)
-
-
-@contextmanager
-def _workers(unit: str, count: int) -> Iterator[SimpleQueue[Worker]]:
-    """A queue of idle workers, all stopped at the end."""
-    workers = [Worker(unit) for _ in range(count)]
-    free: SimpleQueue[Worker] = SimpleQueue()
-    for worker in workers:
-        free.put(worker)
-    try:
-        yield free
-    finally:
-        for worker in workers:
-            worker.stop()
+    def _one(self, asked: Mapping[str, Any], free: SimpleQueue[Worker], timeout: float) -> Result:
+        worker = free.get()
+        try:
+            fault = ""
+            for _ in range(_TRIES):
+                try:
+                    return worker.answer(asked, timeout)
+                except WorkerDied as error:
+                    fault = str(error)
+            names = (asked.get("student", ""), asked.get("identity", ""))
+            return grader_error(*names, self._lab.unit, self._lab.max_points, fault)
+        finally:
+            free.put(worker)

@@ -27,6 +27,7 @@ class ExerciseResult:
     status: "pass", "fail", "error", "todo" from the judge; "missing" when there is no answer in
     the notebook; "no-answer" when there is one that could not be tried.
     label: where the verdict comes from.  cell: the student's code cell.  source: what was judged.
+    spec: digest of what judged it.
     """
 
     exercise: str
@@ -39,11 +40,15 @@ class ExerciseResult:
     cell: int | None = None
     source: str = ""
     reason: str = ""
+    spec: str = ""
 
 
 @dataclass(frozen=True)
 class Result:
-    """One row.  points is None where nobody knows them yet, and never a guess."""
+    """One row.  points is None where nobody knows them yet, and never a guess.
+
+    sha256: of the file.  answers: name of the stored answers.  work: name of this row's content.
+    """
 
     student: str
     identity: str
@@ -59,6 +64,8 @@ class Result:
     sandbox: str = ""
     run_seconds: float | None = None
     fault: str = ""
+    answers: str = ""
+    work: str = ""
 
     @property
     def sentence(self) -> str:

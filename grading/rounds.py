@@ -16,10 +16,15 @@ from grading import wire
 from grading.answers import Answers
 from grading.incidents import Incident, incidents
 from grading.lab import Lab
+from grading.parse import deeper_than
 from grading.reasons import Note
 from grading.rebuild import FreshCell, slices, whole
 from grading.run import Limits, Run, run
 
+# Brackets in what the probe writes; a value nests up to wire.MAX_DEPTH deep.
+_MOST_BRACKETS = 3 * wire.MAX_DEPTH + 6
+_ORDINARY = ("imported", "start", "end", "done")
+_MOST_EVENTS = 100  # kept of a round
 # All rounds together get this many times the limit of one.
 _ROUNDS_TIME = 3
 
@@ -30,14 +35,24 @@ class Gathered:
 
     malformed: exercises for which something else came back.  blamed: exercise -> the note of the
     incident that its own code caused.  notes: all incidents.
+    rounds: of each run its end, its seconds, and what went wrong in its cells.
     """
 
     payloads: dict[str, dict[str, Any]] = field(default_factory=dict)
     malformed: set[str] = field(default_factory=set)
     blamed: dict[str, Note] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
-    seconds: float = 0.0
-    runs: int = 0
+    rounds: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """Wall clock of all runs."""
+        return sum(one["seconds"] for one in self.rounds)
+
+    @property
+    def runs(self) -> int:
+        """How many runs it took."""
+        return len(self.rounds)
 
 
 def gather(lab: Lab, answers: Answers, requests: Mapping[str, Any], limits: Limits) -> Gathered:
@@ -75,8 +90,7 @@ def _round(
 ) -> bool:
     """One run; its answers and incidents go into `out`.  True when it was cut short."""
     done = run(cells, {name: requests[name] for name in asked}, limits, seconds)
-    out.runs += 1
-    out.seconds += done.seconds
+    out.rounds.append(_told(done))
     _collect(done, asked, out)
     found = incidents(done, cells, limits)
     for one in found:
@@ -84,6 +98,16 @@ def _round(
             out.notes.append(one.note)
         _blame(one, out)
     return any(one.is_end for one in found)
+
+
+def _told(done: Run) -> dict[str, Any]:
+    """A run as plain data."""
+    events = [
+        [one.kind, one.cell, one.fact if isinstance(one.fact, int) else str(one.fact)[:300]]
+        for one in done.events
+        if one.kind not in _ORDINARY
+    ]
+    return {"end": done.end, "seconds": round(done.seconds, 2), "events": events[:_MOST_EVENTS]}
 
 
 def _blame(one: Incident, out: Gathered) -> None:
@@ -105,10 +129,10 @@ def _collect(done: Run, asked: Sequence[str], out: Gathered) -> None:
         name = entry.get("exercise") if isinstance(entry, dict) else None
         if not isinstance(name, str) or name not in asked:
             continue
-        if name in seen or not _is_payload(entry):
+        if name in seen or not _is_payload(entry) or deeper_than(entry, _MOST_BRACKETS):
             out.malformed.add(name)
         seen.add(name)
-        if not _is_empty(entry):
+        if name not in out.malformed and not _is_empty(entry):
             out.payloads[name] = entry
     for name in out.malformed:
         out.payloads.pop(name, None)

@@ -1,4 +1,4 @@
-"""Judge answers: on the grader's side of the border, without executing the student's Python.
+"""Judge evidence: on the grader's side of the border, without executing the student's Python.
 
 A kernel is run by the simulator from its text, on inputs drawn here.  A host function was run in
 the student's process on inputs drawn here; only the values it returned are judged.
@@ -6,156 +6,60 @@ the student's process on inputs drawn here; only the values it returned are judg
 
 from __future__ import annotations
 
-import ast
-import base64
-import pickle
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from types import SimpleNamespace
+from dataclasses import asdict, replace
 from typing import Any
 
 from grading import wire
-from grading.answers import Answer, Answers
 from grading.apart import TooSlow, apart, here
-from grading.kernels import KernelSource, kernel_source, numba_kernel
-from grading.lab import Exercise, Lab, LabError
+from grading.evidence import Evidence, Settled
+from grading.kernels import KernelSource, numba_kernel
+from grading.lab import Exercise
 from grading.reasons import Note, note
 from grading.results import ExerciseResult
-from grading.rounds import Gathered
-from warpwise.check import (
-    FunctionSpec,
-    KernelSpec,
-    Record,
-    TritonSpec,
-    ValueSpec,
-    inputs_of,
-    judge,
-    judge_values,
-    plain,
-    todo,
-)
+from warpwise.check import Record, TritonSpec, inputs_of, judge, judge_values, plain
 from warpwise.simt import SimtError
 
 # A check takes a few seconds at most; a kernel that needs this long never ends.
 JUDGE_SECONDS = 30
 
 
-@dataclass(frozen=True)
-class Question:
-    """An exercise with the student's answer, and what has to be asked in the student's process.
+def verdict(exercise: Exercise, found: Evidence, seed: int) -> ExerciseResult:
+    """The result of one exercise; status "error" where the judge itself failed.
 
-    request: for the probe; None when no run is needed.  settled: the result, when it is known
-    without any.
+    seed: the one that the inputs in `found` were drawn from.
     """
-
-    exercise: Exercise
-    answer: Answer | None = None
-    kernel: KernelSource | None = None
-    inputs: tuple[Any, ...] = ()
-    request: dict[str, Any] | None = None
-    settled: ExerciseResult | None = None
-
-
-def question(exercise: Exercise, answers: Answers, lab: Lab, seed: int) -> Question:
-    """What to ask for this exercise; inputs are drawn from `seed`."""
-    answer = answers.found.get(exercise.answer)
-    if answer is None:
-        why = answers.missing[exercise.answer]
-        return Question(exercise, settled=_settled(exercise, "missing", why))
-    nothing = _todo(answer)
-    if nothing:
-        done = replace(_result(exercise, "todo", answer), message=nothing)
-        return Question(exercise, answer, settled=done)
-    return ASK[type(exercise.spec)](exercise, answer, answers, lab, seed)
-
-
-def _ask_for_names(
-    exercise: Exercise, answer: Answer, answers: Answers, lab: Lab, seed: int
-) -> Question:
-    """A kernel is run here; what its text does not tell of its constants is asked for."""
-    if isinstance(exercise.spec, TritonSpec):
-        from grading.tiles import tile_source as source  # Triton is slow to load
-    else:
-        source = kernel_source
-    kernel = source(answer, answers.definitions, lab.definitions)
-    if kernel is None:
-        why = note("no-kernel", name=exercise.answer)
-        return Question(exercise, answer, settled=_settled(exercise, "fail", why, answer))
-    names = list(kernel.wanted)
-    request = {"kind": "names", "names": names} if names else None
-    return Question(exercise, answer, kernel, request=request)
-
-
-def _ask_for_values(
-    exercise: Exercise, answer: Answer, answers: Answers, lab: Lab, seed: int
-) -> Question:
-    """A function is called in the student's process on the inputs drawn here."""
-    spec = exercise.spec
-    inputs = tuple(inputs_of(spec, seed, "grader"))
-    request: dict[str, Any] = {"kind": "function", "name": exercise.answer}
-    if isinstance(spec, FunctionSpec) and spec.run is not None:
-        # Towards the student's process a pickle is as good as plain data; never the other way.
-        encoded: list[Any] = [base64.b64encode(pickle.dumps(one)).decode() for one in inputs]
-        request |= {"kind": "run", "run": run_name(spec)}
-    else:
-        encoded = [wire.encode(arguments) for arguments in inputs]
-    request["inputs"] = encoded
-    return Question(exercise, answer, inputs=inputs, request=request)
-
-
-def run_name(spec: FunctionSpec) -> str:
-    """Where the student's process finds `spec.run`.  Raises LabError where it cannot."""
-    module, name = getattr(spec.run, "__module__", ""), getattr(spec.run, "__qualname__", "")
-    if not module.startswith("warpwise.") or module.startswith("warpwise.check") or "." in name:
-        raise LabError(f"{spec.name} is run by {module}.{name}, which students do not have.")
-    return f"{module}:{name}"
-
-
-#: What is asked for, by kind of spec; a lab with another kind cannot be graded.
-ASK: dict[type, Callable[[Exercise, Answer, Answers, Lab, int], Question]] = {
-    KernelSpec: _ask_for_names,
-    TritonSpec: _ask_for_names,
-    FunctionSpec: _ask_for_values,
-    ValueSpec: _ask_for_values,
-}
-
-
-def verdict(asked: Question, gathered: Gathered, seed: int) -> ExerciseResult:
-    """The result of one exercise; status "error" where the judge itself failed."""
-    if asked.settled is not None:
-        return asked.settled
-    exercise, answer = asked.exercise, asked.answer
-    assert answer is not None
     try:
-        if asked.kernel is not None:
-            result = _kernel(asked, asked.kernel, gathered, seed)
-        else:
-            result = _values(asked, gathered, seed)
+        result = _verdict(exercise, found, seed)
     except TooSlow:
         why = note("too-slow", name=exercise.answer, seconds=JUDGE_SECONDS)
-        result = replace(_settled(exercise, "fail", why, answer), diagnosis="too_slow")
+        result = replace(_noted(exercise, "fail", why), diagnosis="too_slow")
     except Exception:
-        fault = traceback.format_exc()
-        result = replace(_result(exercise, "error", answer), message=fault, reason="grader-error")
-    text = asked.kernel.text if asked.kernel else answer.definition.text
-    return replace(result, cell=answer.definition.cell, source=text)
+        fault = Settled("error", "grader-error", traceback.format_exc())
+        result = _without_points(exercise, fault)
+    return replace(result, cell=found.cell, source=found.source)
 
 
-def _kernel(asked: Question, source: KernelSource, gathered: Gathered, seed: int) -> ExerciseResult:
+def _verdict(exercise: Exercise, found: Evidence, seed: int) -> ExerciseResult:
+    if found.settled is not None:
+        return _without_points(exercise, found.settled)
+    if found.kernel is not None:
+        return _kernel(exercise, found, seed)
+    return _values(exercise, found, seed)
+
+
+def _kernel(exercise: Exercise, found: Evidence, seed: int) -> ExerciseResult:
     """Run the kernel from its text and judge what it wrote."""
-    exercise = asked.exercise
+    assert found.kernel is not None
+    source = found.kernel.source()
     constants: dict[str, Any] = {}
-    if source.wanted:
-        payload = gathered.payloads.get(exercise.name)
-        if payload is None:
-            return _no_answer(asked, gathered)
-        for name in source.wanted:
-            try:
-                constants[name] = _constant(payload["names"].get(name))
-            except (wire.WireError, KeyError):
-                why = note("constant-unknown", name=exercise.answer, fact=name)
-                return _settled(exercise, "no-answer", why, asked.answer)
+    for name in source.wanted:
+        try:
+            constants[name] = _constant(found.constants.get(name))
+        except wire.WireError:
+            why = note("constant-unknown", name=exercise.answer, fact=name)
+            return _noted(exercise, "no-answer", why)
     within = apart if isinstance(exercise.spec, TritonSpec) else here
     judged = within(lambda: asdict(_run(exercise, source, constants, seed)), JUDGE_SECONDS)
     return ExerciseResult(**judged)
@@ -174,9 +78,8 @@ def _run(
     try:
         kernel = build(source, constants)
     except stops as error:
-        failed = _result(exercise, "fail", None)
-        diagnosis = getattr(error, "diagnosis", None)
-        return replace(failed, diagnosis=diagnosis, message=str(error))
+        failed = _without_points(exercise, Settled("fail", "", str(error)))
+        return replace(failed, diagnosis=getattr(error, "diagnosis", None))
     return _judged(exercise, judge(exercise.spec, kernel, seed, "grader"))
 
 
@@ -190,33 +93,24 @@ def _constant(entry: Any) -> Any:
     return tl.constexpr(value)
 
 
-def _values(asked: Question, gathered: Gathered, seed: int) -> ExerciseResult:
+def _values(exercise: Exercise, found: Evidence, seed: int) -> ExerciseResult:
     """Judge the values that a host function returned in the student's process."""
-    exercise, answer = asked.exercise, asked.answer
-    payload = gathered.payloads.get(exercise.name)
-    if payload is None or answer is None:
-        return _no_answer(asked, gathered)
-    outcomes = payload.get("values", [])
-    if any(one == {"interrupted": 1} for one in outcomes):
-        return _no_answer(asked, gathered)
     try:
-        values = [_outcome(one) for one in outcomes]
+        values = [_outcome(one) for one in found.outcomes or ()]
     except wire.WireError:
         values = []
-    inputs = asked.inputs
-    if 0 < len(values) < len(inputs) and values[-1].get("last"):
-        inputs = inputs[: len(values)]
+    every = inputs_of(exercise.spec, seed, "grader")
+    inputs = every
+    if 0 < len(values) < len(every) and values[-1].get("last"):
+        inputs = every[: len(values)]
+    malformed = note("malformed-answers", name=exercise.answer)
     if len(values) != len(inputs):
-        why = note("malformed-answers", name=exercise.answer)
-        return _settled(exercise, "no-answer", why, answer)
-    function = answer.definition.function
-    names = [one.arg for one in function.args.args] if function else []
+        return _noted(exercise, "no-answer", malformed)
     judged = judge_values(
-        exercise.spec, inputs, values, seed=seed, called=exercise.answer, names=names
+        exercise.spec, inputs, values, seed=seed, called=exercise.answer, names=found.parameters
     )
-    if judged.status == "pass" and len(inputs) < len(asked.inputs):
-        why = note("malformed-answers", name=exercise.answer)
-        return _settled(exercise, "no-answer", why, answer)
+    if judged.status == "pass" and len(inputs) < len(every):
+        return _noted(exercise, "no-answer", malformed)
     return _judged(exercise, judged)
 
 
@@ -250,28 +144,6 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)[:400]
 
 
-def _no_answer(asked: Question, gathered: Gathered) -> ExerciseResult:
-    """Why there is nothing to judge, in the most telling words there are."""
-    exercise = asked.exercise
-    if exercise.name in gathered.blamed:
-        why = gathered.blamed[exercise.name]
-    elif exercise.name in gathered.malformed:
-        why = note("malformed-answers", name=exercise.answer)
-    else:
-        why = note("no-answer", name=exercise.answer)
-    return _settled(exercise, "no-answer", why, asked.answer)
-
-
-def _todo(answer: Answer) -> str | None:
-    """Why this is no answer yet; read from the source."""
-    function, value = answer.definition.function, answer.definition.value
-    if function is not None:
-        return todo.reason(SimpleNamespace(source=SimpleNamespace(tree=function)))
-    if isinstance(value, ast.Constant) and (value.value is None or value.value is Ellipsis):
-        return todo.NOTHING
-    return None
-
-
 def _judged(exercise: Exercise, record: Record) -> ExerciseResult:
     """A judge's record as a result; the most it can bring is the spec's."""
     return ExerciseResult(
@@ -286,15 +158,12 @@ def _judged(exercise: Exercise, record: Record) -> ExerciseResult:
     )
 
 
-def _result(exercise: Exercise, status: str, answer: Answer | None) -> ExerciseResult:
-    cell = answer.definition.cell if answer else None
-    source = answer.definition.text if answer else ""
-    return ExerciseResult(exercise.name, status, 0.0, exercise.points, cell=cell, source=source)
-
-
-def _settled(
-    exercise: Exercise, status: str, why: Note, answer: Answer | None = None
-) -> ExerciseResult:
+def _without_points(exercise: Exercise, why: Settled) -> ExerciseResult:
     """A result without points, for a reason."""
-    result = _result(exercise, status, answer)
-    return replace(result, message=why.sentence, reason=why.reason)
+    return ExerciseResult(
+        exercise.name, why.status, 0.0, exercise.points, message=why.message, reason=why.reason
+    )
+
+
+def _noted(exercise: Exercise, status: str, why: Note) -> ExerciseResult:
+    return _without_points(exercise, Settled(status, why.reason, why.sentence))

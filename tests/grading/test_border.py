@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 
 from grading import wire
 from grading.answers import extract
+from grading.evidence import evidence
 from grading.incidents import incidents
 from grading.parse import CodeCell, Parsed, parse
+from grading.questions import question
 from grading.reasons import SENTENCES, SubmissionError
 from grading.rebuild import FreshCell
 from grading.rounds import Gathered
 from grading.run import Event, Limits, Run
-from grading.verify import question, verdict
+from grading.verify import verdict
 from tests.grading.submissions import CEIL_DIV, notebook_bytes, toy_lab
 from warpwise.check import FunctionSpec
 
@@ -166,7 +168,7 @@ def test_the_judge_never_fails_on_what_comes_back(wanted: object, values: list) 
     asked = question(exercise, found, toy_lab(), 1)
     gathered = Gathered(payloads={"f": {"exercise": "f", "values": values}})
 
-    result = verdict(asked, gathered, 1)
+    result = verdict(exercise, evidence(asked, gathered), 1)
 
     assert result.status in ("pass", "fail", "no-answer"), result.message
     if result.status == "pass":

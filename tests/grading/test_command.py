@@ -14,7 +14,8 @@ from grading.__main__ import main
 from grading.course import load_lab
 from grading.grade import grade_one
 from grading.intake import Submission
-from grading.pool import Worker, WorkerDied, grade_all
+from grading.pool import Pool, Worker, WorkerDied
+from grading.requests import Task, request
 from grading.run import Limits
 from tests.grading.submissions import notebook_bytes
 from warpwise import curriculum
@@ -88,8 +89,9 @@ def test_every_submission_gets_a_row(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert {json.loads(f.read_text(encoding="utf-8"))["seed"] for f in files} <= {3, None}
 
     before = (out / "grades.csv").read_bytes()
-    assert main(["grade", str(folder), "--lab", UNIT, "--out", str(out), "--seed", "3"]) == 0
+    assert main(["grade", str(folder), "--lab", UNIT, "--out", str(out)]) == 0
     assert (out / "grades.csv").read_bytes() == before
+    assert "5 rows were there already; 1 were graded now." in capsys.readouterr().out
 
 
 def test_usage_errors_are_plain_sentences(
@@ -151,9 +153,10 @@ def test_a_dead_worker_costs_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Worker, "_ask", dies)
     known = []
 
-    (once,) = grade_all([Submission("a", "a", path)], lab, 1, Limits(), 1, known.append)
-    dying["left"] = 2
-    (twice,) = grade_all([Submission("a", "a", path)], lab, 1, Limits(), 1, known.append)
+    with Pool(lab, 1) as pool:
+        (once,) = pool.grade([Submission("a", "a", path)], Task(1, Limits()), known.append)
+        dying["left"] = 2
+        (twice,) = pool.grade([Submission("a", "a", path)], Task(1, Limits()), known.append)
 
     assert (once.status, once.reason) == ("unreadable", "empty")
     assert (twice.status, twice.points) == ("grader-error", None)
@@ -167,4 +170,4 @@ def test_worker_that_cannot_start_says_so() -> None:
     worker = Worker("t9_01_x")
 
     with pytest.raises(WorkerDied, match="No unit 't9_01_x'"):
-        worker.grade(Submission("a", "a", None), 1, Limits())
+        worker.answer(request(Submission("a", "a", None), Task(1, Limits())))

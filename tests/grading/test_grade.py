@@ -349,16 +349,18 @@ def test_hostile_notebook_earns_nothing(tmp_path: Path, attack: str) -> None:
 def test_kernel_text_is_never_executed_by_the_judge(tmp_path: Path, decorator: str) -> None:
     """Code in a decorator runs in the student's process at most, never where verdicts are made."""
     from grading.answers import extract
+    from grading.evidence import evidence
     from grading.parse import CodeCell
+    from grading.questions import question
     from grading.rounds import Gathered
-    from grading.verify import question, verdict
+    from grading.verify import verdict
 
     Path(MARK).unlink(missing_ok=True)
     lab = toy_lab()
     found = extract([CodeCell(1, FILL.replace("@cuda.jit", decorator))], ["fill"], ())
     asked = question(lab.exercises[2], found, lab, 1)
 
-    result = verdict(asked, Gathered(), 1)
+    result = verdict(lab.exercises[2], evidence(asked, Gathered()), 1)
 
     assert (result.status, result.points) == ("fail", 0.0)
     assert not Path(MARK).exists()

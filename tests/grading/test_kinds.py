@@ -9,7 +9,7 @@ import pytest
 
 from grading.course import load_lab
 from grading.lab import LabError
-from grading.verify import ASK, run_name
+from grading.questions import ASK, run_name
 from warpwise import curriculum
 from warpwise.check import FunctionSpec, specs
 from warpwise.check.spec import Spec
