@@ -10,11 +10,18 @@ import hashlib
 import os
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grading.reasons import NEEDS_HUMAN, NOT_SUBMITTED, UNREADABLE, SubmissionError, refusal
+from grading.reasons import (
+    NEEDS_HUMAN,
+    NOT_SUBMITTED,
+    UNREADABLE,
+    Note,
+    SubmissionError,
+    refusal,
+)
 
 # Things that lie beside submissions and are not one: class lists, settings, notes.
 COMPANIONS = (".csv", ".tsv", ".toml", ".yaml", ".yml", ".md")
@@ -27,20 +34,36 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)\Z")
 
 @dataclass(frozen=True)
 class Submission:
-    """One student's entry: a file to read, or the refusal that stands in its place."""
+    """One student's entry: a file to read, or the refusal that stands in its place.
+
+    entry: what it is called in the folder.  notes: what the student is told beside the results.
+    """
 
     student: str
     identity: str
     path: Path | None
     refusal: SubmissionError | None = None
+    entry: str = ""
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True)
 class Intake:
-    """All submissions, sorted by student, and the names that were left out."""
+    """All entries, sorted by student, and the names that were left out.
 
-    submissions: tuple[Submission, ...]
+    entries: a student may have several.
+    """
+
+    entries: tuple[Submission, ...]
     left_out: tuple[str, ...]
+
+    @property
+    def submissions(self) -> tuple[Submission, ...]:
+        """One for each name; of several a person has to choose."""
+        found: dict[str, list[Submission]] = {}
+        for one in self.entries:
+            found.setdefault(one.student, []).append(one)
+        return tuple(merged(several) for several in found.values())
 
 
 def identity(name: str) -> str:
@@ -65,7 +88,7 @@ def find(folder: Path, lab: str, ignore: Collection[Path] = ()) -> Intake:
     lab: the unit's name, to choose among several notebooks of one student.
     ignore: paths inside `folder` that are the grader's own, such as its output.
     """
-    found: dict[str, list[Submission]] = {}
+    found: list[Submission] = []
     left_out: list[str] = []
     ignored = {path.resolve() for path in ignore}
     with os.scandir(folder) as entries:
@@ -76,35 +99,33 @@ def find(folder: Path, lab: str, ignore: Collection[Path] = ()) -> Intake:
             if path.suffix.lower() in COMPANIONS and entry.is_file(follow_symlinks=False):
                 left_out.append(label(entry.name))
                 continue
-            one = _entry(entry, lab)
-            found.setdefault(one.student, []).append(one)
-    merged = [_one_row(student, several) for student, several in found.items()]
-    merged.sort(key=lambda s: (s.student.casefold(), s.student, s.identity))
-    return Intake(tuple(merged), tuple(left_out))
+            found.extend(_entries(entry, lab))
+    found.sort(key=lambda s: (s.student.casefold(), s.student, s.identity, s.entry))
+    return Intake(tuple(found), tuple(left_out))
 
 
-def _one_row(student: str, several: list[Submission]) -> Submission:
+def merged(several: Sequence[Submission]) -> Submission:
     """The single row of a student who appears more than once, such as as file and folder."""
     if len(several) == 1:
         return several[0]
-    names = ", ".join(label(s.path.name) if s.path else s.student for s in several[:3])
+    names = ", ".join(one.entry or one.student for one in several[:3])
     error = refusal("several-notebooks", status=NEEDS_HUMAN, count=len(several), names=names)
-    return Submission(student, several[0].identity, None, error)
+    return Submission(several[0].student, several[0].identity, None, error)
 
 
-def _entry(entry: os.DirEntry[str], lab: str) -> Submission:
-    """The submission that one directory entry stands for."""
+def _entries(entry: os.DirEntry[str], lab: str) -> list[Submission]:
+    """The submissions that one directory entry stands for: several where attempts lie in it."""
     path, shown = Path(entry.path), label(entry.name)
     is_notebook = path.suffix.lower() == ".ipynb"
     name = path.stem if is_notebook else entry.name
-    chosen: Path | None = None
+    chosen: list[Path | None] = [None]
     error: SubmissionError | None = None
     if entry.is_symlink():
         error = refusal("symlink", status=UNREADABLE, name=shown)
     elif entry.is_dir(follow_symlinks=False):
         name = entry.name
         try:
-            chosen = _choose(path, lab)
+            chosen = list(_choose(path, lab))
         except SubmissionError as caught:
             error = caught
     elif not entry.is_file(follow_symlinks=False):
@@ -112,22 +133,32 @@ def _entry(entry: os.DirEntry[str], lab: str) -> Submission:
     elif not is_notebook:
         error = refusal("not-a-notebook-file", name=shown)
     else:
-        chosen = path
-    return Submission(label(name), identity(name), chosen, error)
+        chosen = [path]
+    return [
+        Submission(label(name), identity(name), one, error, _shown(one, path)) for one in chosen
+    ]
 
 
-def _choose(folder: Path, lab: str) -> Path:
-    """The notebook of a student's folder: the only one, or the one named like the lab."""
+def _shown(chosen: Path | None, entry: Path) -> str:
+    """What an entry is called, from its own folder on."""
+    return label(str((chosen or entry).relative_to(entry.parent)))
+
+
+def _choose(folder: Path, lab: str) -> list[Path]:
+    """The notebook of a student's folder: the only one, or the one named like the lab.
+
+    Several in folders of their own are attempts.
+    """
     notebooks, links = _notebooks(folder)
     if not notebooks:
         if links:
             raise refusal("symlink", name=label(links[0].name))
         raise refusal("not-submitted", status=NOT_SUBMITTED)
     if len(notebooks) == 1:
-        return notebooks[0]
+        return notebooks
     named = [path for path in notebooks if path.stem.casefold() in (lab, f"{lab}_lab")]
-    if len(named) == 1:
-        return named[0]
+    if named and len({path.parent for path in named}) == len(named):
+        return named
     shown = ", ".join(label(path.name) for path in notebooks[:3])
     raise refusal("several-notebooks", status=NEEDS_HUMAN, count=len(notebooks), names=shown)
 

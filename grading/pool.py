@@ -43,6 +43,7 @@ class Worker:
     def __init__(self, lab: str) -> None:
         self._lab = lab
         self._process: subprocess.Popen[str] | None = None
+        self._closed = False
 
     def answer(self, request: Mapping[str, Any], timeout: float = _JUDGING_S) -> Result:
         """The result for one request.  Raises WorkerDied."""
@@ -50,6 +51,8 @@ class Worker:
         return from_dict(json.loads(self._ask(json.dumps(request), timeout)))
 
     def _start(self) -> None:
+        if self._closed:
+            raise WorkerDied("The pool was closed.")
         if self._process is not None and self._process.poll() is None:
             return
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
@@ -88,6 +91,11 @@ class Worker:
             raise WorkerDied(self._last_words())
         return line
 
+    def close(self) -> None:
+        """End the worker for good."""
+        self._closed = True
+        self.stop()
+
     def _last_words(self) -> str:
         self._errors.seek(0)
         return f"The worker ended without a result.\n{self._errors.read()[-2000:]}"
@@ -121,7 +129,7 @@ class Pool:
 
     def __exit__(self, *error: object) -> None:
         for worker in self._workers:
-            worker.stop()
+            worker.close()
 
     def grade(
         self,

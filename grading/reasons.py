@@ -34,6 +34,9 @@ _AGAIN = "Save the notebook in JupyterLab and hand it in again."
 SENTENCES: dict[str, str] = {
     # finding the file
     "not-submitted": "There is no notebook (.ipynb) in this folder.",
+    "no-submission": "Nothing was handed in by this student.",
+    "not-on-roster": "No student of the roster goes by this name, so {name} was not graded.",
+    "several-attempts": "Handed in {count} times; graded was {chosen} ({time}), not {others}.",
     "several-notebooks": "There are {count} notebooks and none is clearly the lab: {names}.",
     "not-a-notebook-file": "The file {name} does not end in .ipynb. " + _AGAIN,
     "symlink": "The entry {name} is a symbolic link. Hand in the notebook itself.",

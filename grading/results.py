@@ -9,7 +9,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,11 @@ from grading.reasons import GRADER_ERROR, STATUSES, WITHOUT_POINTS, Note, note
 
 # A spreadsheet takes a cell that starts so for a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_FIRST = (
+    "student", "name", "email", "section", "status", "reason", "points", "max_points",
+    "final_points", "final_max", "grade",
+)  # fmt: skip
+_LAST = ("submitted", "late_days", "adjustments", "sandbox", "note")
 _MOST_ROWS = 60  # in the terminal; the CSV has them all
 
 
@@ -44,10 +49,29 @@ class ExerciseResult:
 
 
 @dataclass(frozen=True)
+class Final:
+    """What counts after the policy; see `grading.points`.
+
+    points: None where nobody knows them yet.  exercises: name -> points, without those that were
+    taken out of the maximum.  adjustments: what was changed and why.
+    """
+
+    points: float | None
+    max_points: float
+    exercises: dict[str, float | None] = field(default_factory=dict)
+    late_days: int = 0
+    grade: str = ""
+    adjustments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Result:
     """One row.  points is None where nobody knows them yet, and never a guess.
 
     sha256: of the file.  answers: name of the stored answers.  work: name of this row's content.
+    name, email, section: from the roster.  submitted: ISO 8601, "" when not known.
+    entry: what the file is called in the folder of submissions.
+    final: what counts by the policy; the points beside it stay as they were judged.
     """
 
     student: str
@@ -66,6 +90,12 @@ class Result:
     fault: str = ""
     answers: str = ""
     work: str = ""
+    name: str = ""
+    email: str = ""
+    section: str = ""
+    submitted: str = ""
+    entry: str = ""
+    final: Final | None = None
 
     @property
     def sentence(self) -> str:
@@ -82,6 +112,9 @@ def from_dict(data: dict[str, Any]) -> Result:
     fields = {key: value for key, value in data.items() if key != "sentence"}
     fields["exercises"] = tuple(ExerciseResult(**one) for one in data["exercises"])
     fields["notes"] = tuple(Note(**one) for one in data["notes"])
+    if fields.get("final") is not None:
+        adjustments = tuple(data["final"]["adjustments"])
+        fields["final"] = Final(**data["final"] | {"adjustments": adjustments})
     return Result(**fields)
 
 
@@ -121,26 +154,31 @@ def write_atomic(path: Path, text: str) -> None:
 
 
 def csv_text(results: Iterable[Result], exercises: Sequence[str]) -> str:
-    """RFC 4180: a header, one row a student in the given order, CRLF line ends."""
+    """RFC 4180: a header, one row a student in the given order, CRLF line ends.
+
+    Columns of exercises and `points` are as judged; what counts is `final_points`.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(
-        ["student", "status", "reason", "points", "max_points", *exercises, "sandbox", "note"]
-    )
+    writer.writerow([*_FIRST, *exercises, *_LAST])
     for result in results:
-        points = {one.exercise: one.points for one in result.exercises}
         blank = result.status in WITHOUT_POINTS
+        points = {} if blank else {one.exercise: one.points for one in result.exercises}
+        final = result.final or Final(None if blank else result.points, result.max_points)
         writer.writerow(
             [
-                safe(result.student),
+                *map(safe, (result.student, result.name, result.email, result.section)),
                 result.status,
                 result.reason,
-                "" if blank or result.points is None else number(result.points),
+                number(None if blank else result.points),
                 number(result.max_points),
-                *(
-                    "" if blank or name not in points else number(points[name])
-                    for name in exercises
-                ),
+                number(final.points),
+                number(final.max_points),
+                safe(final.grade),
+                *(number(points.get(name)) for name in exercises),
+                result.submitted,
+                final.late_days,
+                safe("; ".join(final.adjustments)),
                 result.sandbox,
                 safe(result.sentence),
             ]
@@ -153,8 +191,10 @@ def safe(text: str) -> str:
     return "'" + text if text.lstrip(" ").startswith(_FORMULA_STARTS) else text
 
 
-def number(value: float) -> str:
-    """Points without a useless fraction: 2, 1.5."""
+def number(value: float | None) -> str:
+    """Points without a useless fraction: 2, 1.5; "" where there are none."""
+    if value is None:
+        return ""
     return f"{value:.4f}".rstrip("0").rstrip(".")
 
 

@@ -13,4 +13,5 @@ from __future__ import annotations
 COMMANDS = {
     "grade": "grading.commands.grade",
     "one": "grading.commands.one",
+    "rescore": "grading.commands.rescore",
 }

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from dataclasses import replace
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from grading import pilot, publish
+from grading.attempts import Line, line_up
 from grading.commands import options
 from grading.commands.options import UsageError
-from grading.grade import grader
-from grading.intake import Intake, find
-from grading.lab import Lab
+from grading.grade import Grader, grader
+from grading.intake import Submission, find
+from grading.points import unused
+from grading.policy import Policy
 from grading.pool import Pool
+from grading.progress import Progress
 from grading.reasons import GRADER_ERROR
 from grading.requests import Task
-from grading.results import Result, csv_text, table, write_atomic
+from grading.results import Result, table
 from grading.reuse import divide
+from grading.roster import Roster
 from grading.sandbox import kind
-from grading.store import CSV, STUDENTS, Store
+from grading.store import CSV, STUDENTS
 
-HELP = "grade a folder of submissions"
+HELP = "grade a folder of submissions, or go on where it was left"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,10 +40,80 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.add_lab(parser)
     options.add_limits(parser)
     options.add_jobs(parser)
+    options.add_policy(parser)
+    parser.add_argument(
+        "--roster", type=Path, metavar="CSV", help="who is in the class: one row each"
+    )
+    parser.add_argument(
+        "--pilot",
+        action="store_true",
+        help=f"grade {pilot.SIZE} of them, say what to expect, and stop",
+    )
 
 
-def _prepare(args: argparse.Namespace) -> tuple[Lab, Intake]:
-    """Check the command, find the submissions."""
+@dataclass(frozen=True)
+class Class:
+    """Who is graded, with what, by which rules."""
+
+    how: Grader
+    lines: Sequence[Line]
+    policy: Policy
+    roster: Roster | None
+    left_out: tuple[str, ...]
+
+    @property
+    def submissions(self) -> list[Submission]:
+        """One for each row."""
+        return [line.submission for line in self.lines]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Grade a folder and write the results; 1 when the grader itself failed somewhere."""
+    group = _class(args)
+    store = group.how.store
+    assert store is not None
+    store.save_members([one.identity for one in group.submissions])
+    known, left = divide(group.submissions, group.how)
+    by_identity = {line.submission.identity: line for line in group.lines}
+    lab, rows = group.how.lab, dict(known)
+
+    def done(row: Result) -> None:
+        finished = publish.complete(row, by_identity[row.identity], lab, group.policy)
+        rows[row.identity] = finished
+        store.save_row(finished)
+
+    if not _grade(args, group, left, done):
+        print("Stopped after the pilot. The same command without --pilot goes on from there.")
+        return 0
+    results = [
+        publish.complete(rows[line.submission.identity], line, lab, group.policy)
+        for line in group.lines
+    ]
+    publish.write(store, lab, results, group.policy)
+    print(table(results))
+    _say(args, group, results, len(known), len(left))
+    return 1 if any(one.status == GRADER_ERROR for one in results) else 0
+
+
+def _class(args: argparse.Namespace) -> Class:
+    """Check the command, find the submissions, open the folder."""
+    _check(args)
+    lab = options.lab_of(args.lab)
+    found = find(args.folder, lab.unit, ignore=[args.out])
+    if not found.entries:
+        raise UsageError(f"There are no submissions in {args.folder}.")
+    store, facts = options.open_store(args, lab)
+    policy = options.policy_of(args, lab, store)
+    column = policy.late.column if policy.late else ""
+    roster = options.roster_of(args.roster, column) if args.roster else None
+    if column and roster is None:
+        raise UsageError('The policy has times = "roster". Name the roster: --roster FILE.csv.')
+    how = replace(grader(lab, facts.seed, facts.limits, store), again=args.again)
+    return Class(how, line_up(found, roster, policy.late), policy, roster, found.left_out)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse folders and numbers that make no sense."""
     folder, out = args.folder, args.out
     if not folder.is_dir():
         fact = "is not a folder" if folder.exists() else "does not exist"
@@ -45,47 +121,59 @@ def _prepare(args: argparse.Namespace) -> tuple[Lab, Intake]:
     options.check(args)
     if out.resolve() == folder.resolve():
         raise UsageError("--out must not be the folder of the submissions.")
-    lab = options.lab_of(args.lab)
-    found = find(folder, lab.unit, ignore=[out])
-    if not found.submissions:
-        raise UsageError(f"There are no submissions in {folder}.")
-    return lab, found
 
 
-def run(args: argparse.Namespace) -> int:
-    """Grade a folder and write the results; 1 when the grader itself failed somewhere."""
-    lab, found = _prepare(args)
-    store, facts = options.open_store(args, lab)
-    task = Task(facts.seed, facts.limits, store.folder, args.again)
-    how = replace(grader(lab, facts.seed, facts.limits, store), again=args.again)
-    known, left = divide(found.submissions, how)
-    store.save_members([one.identity for one in found.submissions])
+def _grade(
+    args: argparse.Namespace, group: Class, left: list[Submission], done: Callable[[Result], None]
+) -> bool:
+    """Grade what is left, a pilot first; False when the pilot is all that was asked for."""
+    how = group.how
+    assert how.store is not None
+    task = Task(how.seed, how.limits, how.store.folder, how.again)
+    jobs = min(args.jobs, max(1, len(left)))
+    first = pilot.chosen(left, how.seed) if args.pilot or len(left) > pilot.SMALL_CLASS else []
+    rest = [one for one in left if one not in first]
+    progress = Progress(len(left))
 
-    graded = 0
+    def step(row: Result) -> None:
+        done(row)
+        progress.step(row)
 
-    def done(result: Result) -> None:
-        nonlocal graded
-        store.save_row(result)
-        graded += 1
-        if sys.stderr.isatty():
-            end = "\n" if graded == len(left) else ""
-            print(f"\r{graded} of {len(left)} graded", end=end, file=sys.stderr)
+    with Pool(how.lab, jobs) as pool:
+        if first:
+            started = time.monotonic()
+            rows = pool.grade(first, task, step)
+            spent = time.monotonic() - started
+            print(pilot.forecast(rows, spent, len(rest), jobs), flush=True)
+        if args.pilot:
+            return False
+        pool.grade(rest, task, step)
+    return True
 
-    with Pool(lab, min(args.jobs, max(1, len(left)))) as pool:
-        fresh = pool.grade(left, task, done)
-    rows = known | {one.identity: one for one in fresh}
-    results = [rows[one.identity] for one in found.submissions]
-    _write(store, lab, results)
-    print(table(results))
+
+def _say(
+    args: argparse.Namespace, group: Class, results: list[Result], known: int, graded: int
+) -> None:
+    """What there is to say about the whole class."""
+    if group.roster is not None:
+        listed = len(group.roster.people)
+        more = len(results) - listed
+        strangers = f"; {more} more are of nobody on it" if more else ""
+        print(f"The roster has {listed} students, and each has one row{strangers}.")
     if known:
-        print(f"{len(known)} rows were there already; {len(left)} were graded now.")
-    if found.left_out:
-        print(f"Left out, for these are no submissions: {', '.join(found.left_out)}.")
-    print(f"Each run was {kind()}. All got the inputs of seed {facts.seed}.")
+        print(f"{known} rows were there already; {graded} were graded now.")
+    if group.left_out:
+        print(f"Left out, for these are no submissions: {', '.join(group.left_out)}.")
+    misspelt = unused(group.policy, results)
+    if misspelt:
+        print(f"The policy names students who have no row: {', '.join(misspelt)}.")
+    late = group.policy.late
+    if late is not None:
+        handed_in = [line for line in group.lines if line.submission.refusal is None]
+        unknown = sum(line.submitted is None for line in handed_in)
+        known_times = len(handed_in) - unknown
+        print(f"Times of submission are from {late.times}: {known_times} known, {unknown} not.")
+    for name, failed, tried in pilot.suspicious(results):
+        print(f"{failed} of {tried} fail {name}. Is its check right?")
+    print(f"Each run was {kind()}. All got the inputs of seed {group.how.seed}.")
     print(f"Wrote {args.out / CSV} and {len(results)} files in {args.out / STUDENTS}.")
-    return 1 if any(one.status == GRADER_ERROR for one in results) else 0
-
-
-def _write(store: Store, lab: Lab, results: list[Result]) -> None:
-    names = [exercise.name for exercise in lab.exercises]
-    write_atomic(store.folder / CSV, csv_text(results, names))

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from grading.course import load_lab
 from grading.lab import Lab, LabError
+from grading.policy import Policy, PolicyError, read_policy
+from grading.roster import Roster, RosterError, read_roster
 from grading.run import Limits
-from grading.store import RunFacts, Store, StoreError
+from grading.store import POLICY, RunFacts, Store, StoreError
 
 
 class UsageError(Exception):
@@ -46,6 +48,35 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
     """--jobs: how many workers."""
     jobs = os.cpu_count() or 1
     parser.add_argument("--jobs", type=int, default=jobs, help="how many at a time")
+
+
+def add_policy(parser: argparse.ArgumentParser) -> None:
+    """--policy: kept in the folder, so that later commands follow it too."""
+    parser.add_argument(
+        "--policy",
+        type=Path,
+        metavar="TOML",
+        help="overrides, late policy, withdrawn exercises (default: policy.toml in the --out)",
+    )
+
+
+def policy_of(args: argparse.Namespace, lab: Lab, store: Store) -> Policy:
+    """The policy that was named, or else the folder's own, or none.  Raises UsageError."""
+    path = args.policy or store.folder / POLICY
+    if args.policy is None and not path.exists():
+        return Policy()
+    try:
+        return read_policy(path, {one.name: one.points for one in lab.exercises})
+    except PolicyError as error:
+        raise UsageError(str(error)) from None
+
+
+def roster_of(path: Path, time_column: str = "") -> Roster:
+    """The roster in a file.  Raises UsageError."""
+    try:
+        return read_roster(path, time_column)
+    except RosterError as error:
+        raise UsageError(str(error)) from None
 
 
 def check(args: argparse.Namespace) -> None:

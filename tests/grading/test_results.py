@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from grading.grade import row
 from grading.reasons import SENTENCES, STATUSES, Note
 from grading.results import (
     ExerciseResult,
+    Final,
     Result,
     csv_text,
     from_dict,
@@ -48,24 +50,13 @@ def test_csv_is_rfc_4180() -> None:
     rows = list(csv.reader(io.StringIO(text, newline="")))
     assert rows == [
         [
-            "student",
-            "status",
-            "reason",
-            "points",
-            "max_points",
-            "ceil_div",
-            "sandbox",
-            "note",
+            *("student", "name", "email", "section", "status", "reason", "points", "max_points"),
+            *("final_points", "final_max", "grade", "ceil_div", "submitted", "late_days"),
+            *("adjustments", "sandbox", "note"),
         ],
         [
-            "O'Neil, Ada",
-            "graded",
-            "",
-            "2.5",
-            "4",
-            "2.5",
-            "",
-            'Code cell 2, "slow",\nwas stopped.',
+            *("O'Neil, Ada", "", "", "", "graded", "", "2.5", "4", "2.5", "4", "", "2.5", "", "0"),
+            *("", "", 'Code cell 2, "slow",\nwas stopped.'),
         ],
     ]
     assert text.count("\r\n") == 2
@@ -76,7 +67,23 @@ def test_unknown_points_are_blank(status: str) -> None:
     """A row that nobody could grade has no points at all, not even for its exercises."""
     text = csv_text([result(status=status, points=None)], ["ceil_div"])
 
-    assert text.splitlines()[1].startswith(f"ada,{status},,,4,,")
+    assert text.splitlines()[1].startswith(f"ada,,,,{status},,,4,,4,,,,0,")
+
+
+def test_final_points_stand_beside_raw_ones() -> None:
+    """What was judged and what counts are columns of their own, also where a person decided."""
+    final = Final(1.25, 3.0, {"ceil_div": 2.5}, 5, "=B", ("5 days late: 50 percent less",))
+    one = replace(result(), final=final, name="Ada", section="+A", submitted="2026-03-01T10:00:00")
+
+    (row,) = csv.DictReader(io.StringIO(csv_text([one], ["ceil_div"]), newline=""))
+
+    assert (row["points"], row["final_points"], row["final_max"]) == ("2.5", "1.25", "3")
+    assert (row["grade"], row["section"], row["late_days"]) == ("'=B", "'+A", "5")
+    assert row["adjustments"] == "5 days late: 50 percent less"
+    human = replace(result(status="needs-human", points=None), final=Final(4.0, 4.0))
+    (row,) = csv.DictReader(io.StringIO(csv_text([human], ["ceil_div"]), newline=""))
+    assert (row["points"], row["ceil_div"], row["final_points"]) == ("", "", "4")
+    assert from_dict(json.loads(json.dumps(one.to_dict()))) == one
 
 
 def test_student_file_round_trip(tmp_path: Path) -> None:
