@@ -1,7 +1,7 @@
 # Everything starts here: `make lab` to take the course, `make test` to check it.
 # One environment, .venv, is made on first use and brought up to date when requirements.txt changes.
 # Variables: PYTHON (which Python makes .venv), LAB_ARGS (more arguments for JupyterLab),
-# PYTEST_ARGS (more arguments for pytest), BENCH_ARGS, SUBMISSIONS, LAB and OUT (for `make grade`).
+# PYTEST_ARGS (more arguments for pytest), BENCH_ARGS, SUBMISSIONS, LAB, OUT and GRADE_ARGS (for `make grade`).
 
 .DEFAULT_GOAL := help
 .PHONY: help lab test check bench build grade gpu-test fmt clean env
@@ -61,9 +61,9 @@ build: env  ## build notebooks from their text sources
 
 grade: env  ## grade a folder of notebooks: make grade SUBMISSIONS=dir LAB=t1_01_threads
 	@if [ -z "$(SUBMISSIONS)" ] || [ -z "$(LAB)" ]; then \
-	  echo "Name the folder and the lab:  make grade SUBMISSIONS=dir LAB=t1_01_threads [OUT=dir]" >&2; exit 2; \
+	  echo "Name the folder and the lab:  make grade SUBMISSIONS=dir LAB=t1_01_threads [OUT=dir] [GRADE_ARGS=...]" >&2; exit 2; \
 	fi
-	@$(RUN) -m grading grade "$(SUBMISSIONS)" --lab "$(LAB)" --out "$(OUT)"
+	@$(RUN) -m grading grade "$(SUBMISSIONS)" --lab "$(LAB)" --out "$(OUT)" $(GRADE_ARGS)
 
 gpu-test: env  ## run the tests that need an NVIDIA GPU, and write tests/gpu/REPORT.md
 	@$(RUN) -m warpwise doctor --need-gpu

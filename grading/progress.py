@@ -32,7 +32,8 @@ class Progress:
     def step(self, result: Result) -> None:
         """One more row is known."""
         self._count += 1
-        self._slowest = max(self._slowest, (result.run_seconds or 0.0, result.student))
+        if result.run_seconds:
+            self._slowest = max(self._slowest, (result.run_seconds, result.student))
         is_last = self._count == self._total
         if self._stream.isatty():
             end = "\n" if is_last else ""

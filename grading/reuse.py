@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from grading.grade import Grader
+from grading.grade import Grader, refused
 from grading.intake import Submission
 from grading.parse import read_file
 from grading.reasons import GRADER_ERROR, SubmissionError
@@ -33,16 +33,27 @@ def known_row(submission: Submission, how: Grader) -> Result | None:
     return replace(row, student=submission.student)
 
 
-def divide(
-    submissions: Sequence[Submission], how: Grader
-) -> tuple[dict[str, Result], list[Submission]]:
-    """identity -> row of those that need no work, and the others."""
-    known: dict[str, Result] = {}
-    left: list[Submission] = []
+@dataclass(frozen=True)
+class Division:
+    """Submissions sorted by the work they need.
+
+    known: rows that are there already.  refused: rows of what cannot be graded, such as nothing.
+    left: what has to be graded.  Rows go by identity.
+    """
+
+    known: dict[str, Result]
+    refused: dict[str, Result]
+    left: list[Submission]
+
+
+def divide(submissions: Sequence[Submission], how: Grader) -> Division:
+    """Sort submissions by the work that they need."""
+    out = Division({}, {}, [])
     for one in submissions:
-        row = known_row(one, how)
-        if row is None:
-            left.append(one)
+        if one.refusal is not None:
+            out.refused[one.identity] = refused(one, how.lab, one.refusal)
+        elif row := known_row(one, how):
+            out.known[one.identity] = row
         else:
-            known[one.identity] = row
-    return known, left
+            out.left.append(one)
+    return out

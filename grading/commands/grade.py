@@ -21,7 +21,7 @@ from grading.progress import Progress
 from grading.reasons import GRADER_ERROR
 from grading.requests import Task
 from grading.results import Result, table
-from grading.reuse import divide
+from grading.reuse import Division, divide
 from grading.roster import Roster
 from grading.sandbox import kind
 from grading.store import CSV, STUDENTS
@@ -73,16 +73,16 @@ def run(args: argparse.Namespace) -> int:
     store = group.how.store
     assert store is not None
     store.save_members([one.identity for one in group.submissions])
-    known, left = divide(group.submissions, group.how)
+    work = divide(group.submissions, group.how)
     by_identity = {line.submission.identity: line for line in group.lines}
-    lab, rows = group.how.lab, dict(known)
+    lab, rows = group.how.lab, work.known | work.refused
 
     def done(row: Result) -> None:
         finished = publish.complete(row, by_identity[row.identity], lab, group.policy)
         rows[row.identity] = finished
         store.save_row(finished)
 
-    if not _grade(args, group, left, done):
+    if not _grade(args, group, work.left, done):
         print("Stopped after the pilot. The same command without --pilot goes on from there.")
         return 0
     results = [
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     ]
     publish.write(store, lab, results, group.policy)
     print(table(results))
-    _say(args, group, results, len(known), len(left))
+    _say(args, group, results, work)
     return 1 if any(one.status == GRADER_ERROR for one in results) else 0
 
 
@@ -151,17 +151,15 @@ def _grade(
     return True
 
 
-def _say(
-    args: argparse.Namespace, group: Class, results: list[Result], known: int, graded: int
-) -> None:
+def _say(args: argparse.Namespace, group: Class, results: list[Result], work: Division) -> None:
     """What there is to say about the whole class."""
     if group.roster is not None:
         listed = len(group.roster.people)
-        more = len(results) - listed
-        strangers = f"; {more} more are of nobody on it" if more else ""
-        print(f"The roster has {listed} students, and each has one row{strangers}.")
-    if known:
-        print(f"{known} rows were there already; {graded} were graded now.")
+        print(f"The roster has {listed} students, and each has one row.")
+        if len(results) > listed:
+            print(f"Rows of nobody on the roster: {len(results) - listed}, at the end.")
+    if work.known:
+        print(f"There already: {len(work.known)} rows. Graded now: {len(work.left)}.")
     if group.left_out:
         print(f"Left out, for these are no submissions: {', '.join(group.left_out)}.")
     misspelt = unused(group.policy, results)

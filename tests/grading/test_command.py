@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from grading.__main__ import main
+from grading.commands import COMMANDS
 from grading.course import load_lab
 from grading.grade import grade_one
 from grading.intake import Submission
@@ -91,7 +92,79 @@ def test_every_submission_gets_a_row(tmp_path: Path, capsys: pytest.CaptureFixtu
     before = (out / "grades.csv").read_bytes()
     assert main(["grade", str(folder), "--lab", UNIT, "--out", str(out)]) == 0
     assert (out / "grades.csv").read_bytes() == before
-    assert "5 rows were there already; 1 were graded now." in capsys.readouterr().out
+    assert "There already: 5 rows. Graded now: 0." in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_class_from_roster_to_rescore(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A row for each student, a pilot first, lateness, an override that is shown, then written."""
+    unit = curriculum.load().unit(UNIT)
+    folder, out, roster = tmp_path / "in", tmp_path / "out", tmp_path / "roster.csv"
+    folder.mkdir()
+    for name in ("ada", "bob", "mallory"):
+        shutil.copy(unit.lab, folder / f"{name}.ipynb")
+    roster.write_text("login,when\nada,2026-03-01\nbob,2026-03-03T10:00Z\ncyd,\n")
+    policy = tmp_path / "policy.toml"
+    policy.write_text(
+        "[late]\ndeadline = 2026-03-01T23:59:00Z\npercent_per_day = 10\n"
+        'times = "roster"\ncolumn = "when"\n[grade_lines]\nA = 50\n'
+    )
+    common = [str(folder), "--lab", UNIT, "--out", str(out), "--jobs", "1"]
+    grade = ["grade", *common, "--roster", str(roster), "--policy", str(policy)]
+
+    assert main([*grade, "--pilot"]) == 0
+    assert "Stopped after the pilot." in capsys.readouterr().out
+    assert not (out / "grades.csv").exists()
+    assert main(grade) == 0
+    said = capsys.readouterr().out
+    assert [(r["student"], r["reason"], r["late_days"]) for r in rows(out)] == [
+        ("ada", "", "0"),
+        ("bob", "", "2"),
+        ("cyd", "no-submission", "0"),
+        ("mallory", "not-on-roster", "0"),
+    ]
+    assert "The roster has 3 students, and each has one row.\n" in said
+    assert "Rows of nobody on the roster: 1, at the end.\nThere already: 2 rows." in said
+    assert "Times of submission are from roster: 1 known, 1 not." in said
+
+    override = "[[override]]\nstudent = 'ada'\npoints = 6\nreason = 'oral'\n"
+    policy.write_text(policy.read_text() + override)
+    rescore = ["rescore", str(out), "--lab", UNIT, "--policy", str(policy)]
+    assert main(rescore) == 0
+    assert "1 up, 0 down, 3 the same; 1 cross a grade line." in capsys.readouterr().out
+    assert [row["final_points"] for row in rows(out)] == ["0", "0", "0", ""]
+    assert main([*rescore, "--publish"]) == 0
+    assert [row["final_points"] for row in rows(out)] == ["6", "0", "0", ""]
+    assert [row["points"] for row in rows(out)] == ["0", "0", "0", ""]
+    assert main(rescore[:4]) == 0
+    assert "0 up, 0 down, 4 the same" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_one_notebook_is_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The unit of work writes its row; the second time it does nothing; the class takes it over."""
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    shutil.copy(curriculum.load().unit(UNIT).lab, folder / "ada.ipynb")
+    one = ["one", str(folder / "ada.ipynb"), "--lab", UNIT, "--out", str(out), "--seed", "9"]
+
+    assert main(one) == 0
+    row = out / "students" / "ada.json"
+    before = row.stat().st_mtime_ns
+    assert main(one) == 0 and row.stat().st_mtime_ns == before
+    assert main([*one[:-1], "8"]) == 2
+    assert "was graded with --seed 9" in capsys.readouterr().err
+    assert main(["grade", str(folder), "--lab", UNIT, "--out", str(out)]) == 0
+    assert "There already: 1 rows. Graded now: 0." in capsys.readouterr().out
+
+
+def test_the_commands_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Help names each command with a line; another word is refused with the list."""
+    assert main(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert all(f"  {name} " in said for name in COMMANDS)
+    assert main(["marks"]) == 2
+    assert "There is no command 'marks'. Commands: grade, one, rescore" in capsys.readouterr().err
 
 
 def test_usage_errors_are_plain_sentences(
@@ -124,6 +197,17 @@ def test_usage_errors_are_plain_sentences(
         ),
         ("grade", str(full), "--lab", UNIT, "--out", out, "--jobs", "0"): (
             "--jobs must be at least 1, --time-limit at least 2 s, --memory-limit at least 1024 MB."
+        ),
+        ("grade", str(full), "--lab", UNIT, "--out", out, "--roster", str(tmp_path / "file")): (
+            f"The roster {tmp_path / 'file'} has no column for the student's id. Call one of them "
+            "student id, login or email; it has: x."
+        ),
+        ("grade", str(full), "--lab", UNIT, "--out", out, "--policy", str(tmp_path / "file")): (
+            f"{tmp_path / 'file'}: Expected '=' after a key in a key/value pair "
+            "(at end of document)."
+        ),
+        ("rescore", str(empty), "--lab", UNIT): (
+            f"{empty.resolve()} holds no results: it has no run.json."
         ),
         ("grade", str(full), "--lab", UNIT): (
             "The following arguments are required: --out. See: python -m grading grade --help"

@@ -14,7 +14,7 @@ from grading.grade import Grader, grade, grader
 from grading.intake import Submission
 from grading.lab import Lab
 from grading.results import Result
-from grading.reuse import divide
+from grading.reuse import Division, divide
 from grading.run import Limits
 from grading.store import Store, StoreError
 from tests.grading.submissions import (
@@ -105,15 +105,15 @@ def test_a_row_is_made_again_only_when_something_changed(tmp_path: Path, store: 
     ada = submission(tmp_path, "ada", [cell.source for cell in lab.cells])
     done = row(ada, how)
 
-    assert divide([ada], how) == ({"ada": done}, [])
+    assert divide([ada], how) == Division({"ada": done}, {}, [])
     for other in (
         grader(lab, 6, LIMITS, store),
         grader(lab, 5, replace(LIMITS, seconds=41), store),
         grader(with_points(lab, 9), 5, LIMITS, store),
     ):
-        assert divide([ada], other) == ({}, [ada])
+        assert divide([ada], other).left == [ada]
     submission(tmp_path, "ada", [SETUP, CEIL_DIV, FILL])
-    assert divide([ada], how) == ({}, [ada])
+    assert divide([ada], how).left == [ada]
 
 
 def test_another_spec_judges_stored_answers_without_a_run(
@@ -139,8 +139,8 @@ def test_what_was_cut_short_may_be_run_again(tmp_path: Path, store: Store, runs:
     row(exits, how), row(fine, how)
     again = replace(how, again=True)
 
-    assert divide([exits, fine], how)[1] == []
-    assert divide([exits, fine], again)[1] == [exits]
+    assert divide([exits, fine], how).left == []
+    assert divide([exits, fine], again).left == [exits]
     row(exits, again)
     assert len(runs) == 3
 
