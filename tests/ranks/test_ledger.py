@@ -97,6 +97,25 @@ def test_a_root_takes_in_a_gather_and_gives_in_a_scatter():
     assert ledger.of("scatter").wire == [12, 0, 0, 0]
 
 
+def uneven_and_even() -> None:
+    rank = dist.get_rank()
+    gives, takes = [[1, 2, 0], [0, 0, 5], [3, 0, 1]][rank], [[1, 0, 3], [2, 0, 0], [0, 5, 1]][rank]
+    dist.all_to_all_single(
+        torch.empty(sum(takes), 4), torch.ones(sum(gives), 4), list(takes), list(gives)
+    )
+    dist.all_to_all_single(torch.empty(6), torch.ones(6))
+    dist.all_to_all([torch.empty(2) for _ in range(3)], [torch.ones(2) for _ in range(3)])
+
+
+def test_an_all_to_all_sends_what_its_splits_give_to_others() -> None:
+    """A part that stays takes no link; even parts are (n - 1)/n of the array."""
+    entries = run_ranks(uneven_and_even, 3, echo=False).ledger.entries
+    wire = [entry.wire for entry in entries]
+    assert wire[:3] == [2 * 16, 5 * 16, 3 * 16]
+    assert wire[3:6] == [16, 16, 16]
+    assert wire[6:] == [16, 16, 16]
+
+
 def test_rounds_by_rank_and_group(ledger: Ledger) -> None:
     """Collectives of the world wait for each other; those of a pair only for the pair."""
     assert ledger.rounds([0, 1]) == [1, 1, 0, 0]

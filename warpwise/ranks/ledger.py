@@ -1,7 +1,8 @@
 """The ledger: what each rank sent and received, by line, operation and group.
 
 Operations and bytes are counted as the learner's calls hand them in; what a collective moves over
-the wires is the backend's choice, and stands beside them as modelled: nccl-tests' factor times S.
+the wires is the backend's choice, and stands beside them as modelled: nccl-tests' factor times S;
+for an all_to_all what its splits give to other ranks, which is the same where they are even.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class Entry:
     """What one line did on one rank.
 
     calls: how often.  bytes: handed in by this rank.  received: bytes that came back.
-    wire: bytes this rank sends over links; for collectives modelled with a ring's factor.
+    wire: bytes this rank sends over links; for collectives modelled with a ring's factor, for an
+        all_to_all by its splits.
     rounds: in how many different rounds (see rounds.py); None where the log is not whole.
     """
 
@@ -71,7 +73,7 @@ class Ledger:
                 each[0] += count
                 each[1] += count * o.bytes
                 each[2] += count * item * sum(o.received)
-                each[3] += count * _wire(o)
+                each[3] += count * _wire(o, rank)
         rounds = self._by_line
         found = [
             Entry(
@@ -258,13 +260,16 @@ def _item(o: Operation) -> float:
     return o.size / elements if elements else 0
 
 
-def _wire(o: Operation) -> float:
+def _wire(o: Operation, rank: int) -> float:
     if o.name == "recv" or (o.name == "gather" and o.received):  # the root of a gather only takes
         return 0.0
     if o.name == "gather":
         return float(o.bytes)
     if o.name == "scatter":  # the others hand in nothing
         return FACTORS["scatter"](len(o.group)) * o.bytes
+    if o.name == "all_to_all":  # no other way moves fewer, and uneven parts have no factor
+        others = [n for to, n in zip(o.group, o.parts(0), strict=True) if to != rank]
+        return sum(others) * _item(o)
     factor = FACTORS.get(o.name)  # a barrier, say, has none: it moves no array
     return factor(len(o.group)) * o.size if factor else 0.0
 

@@ -107,25 +107,13 @@ def _uneven_gather(sides: Mapping[int, Operation], size: int) -> bool:
     return all(o.received == pieces for o in sides.values())
 
 
-def _parts(operation: Operation, side: int) -> list[float]:
-    """Elements to (side 0) or from (side 1) each rank of an all_to_all."""
-    tensors = operation.received if side else operation.sent
-    if len(tensors) != 1 or len(operation.group) == 1:
-        return [float(n) for n in tensors]
-    splits = operation.splits[side] if operation.splits else []
-    if not splits:
-        return [tensors[0] / len(operation.group)] * len(operation.group)
-    rows = sum(splits) or 1
-    return [tensors[0] * n / rows for n in splits]
-
-
 def _splits(group: str, number: int, sides: Mapping[int, Operation]) -> Mismatch | None:
     """A pair of ranks of an all_to_all where one sends what the other does not expect."""
     if any(operation.name != "all_to_all" for operation in sides.values()):
         return None
     for a, sender in sides.items():
         for b, receiver in sides.items():
-            sends, expects = _parts(sender, 0), _parts(receiver, 1)
+            sends, expects = sender.parts(0), receiver.parts(1)
             to, of = sender.group.index(b), sender.group.index(a)
             if to < len(sends) and of < len(expects) and sends[to] != expects[of]:
                 return Mismatch(

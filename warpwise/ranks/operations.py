@@ -92,6 +92,17 @@ class Operation:
         """False for what a ledger leaves out: ignored calls, and clocks of a virtual network."""
         return not self.outsider and self.tag < CLOCK_TAGS
 
+    def parts(self, side: int) -> list[float]:
+        """Elements to (side 0) or from (side 1) each rank of an all_to_all."""
+        tensors = self.received if side else self.sent
+        if len(tensors) != 1 or len(self.group) == 1:
+            return [float(n) for n in tensors]
+        splits = self.splits[side] if self.splits else []
+        if not splits:
+            return [tensors[0] / len(self.group)] * len(self.group)
+        rows = sum(splits) or 1
+        return [tensors[0] * n / rows for n in splits]
+
     @property
     def called(self) -> str:
         """The name a sentence uses: the learner's own call where that says more."""
