@@ -48,6 +48,7 @@ def test_the_picture_has_a_row_for_each_lane_and_rank() -> None:
     ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "stream 20", "communication"),
     ("gemm_backward", "stream 7", "backward"), ("aten::addmm", "python", "forward"),
     ("DataLoader.__next__", "host", "other call"), ("gelu_kernel", "stream 7", "other kernel"),
+    ("nccl:all_to_all", "stream 20", "communication"), ("all_to_all", "stream 0", "communication"),
 ])  # fmt: skip
 def test_kinds_are_told_by_the_name(name: str, lane: str, kind: str) -> None:
     """Calls of the host and operations of a stream apart."""

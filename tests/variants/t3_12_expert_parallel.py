@@ -31,7 +31,7 @@ def by_rank_in_the_queue(choices, experts, factor):
 
 @variant("kept_choices")
 def with_numpy(choices, experts, factor):
-    array = np.array(choices, dtype=int).reshape(len(choices), -1)
+    array = np.array(choices, dtype=int).reshape(len(choices), max(map(len, choices), default=1))
     capacity = int(np.ceil(factor * array.size / experts))
     flat = array.T.ravel()
     place = np.array([(flat[:i] == one).sum() for i, one in enumerate(flat)], dtype=int)

@@ -11,7 +11,7 @@ from .tables import Table, table
 #: (kind, words that a name of it has); the first that fits.
 _KINDS = (
     ("wait", ("synchronize", "item")),
-    ("communication", ("nccl", "allreduce", "all_reduce", "gather", "scatter")),
+    ("communication", ("nccl", "allreduce", "all_reduce", "gather", "scatter", "all_to_all")),
     ("copy", ("memcpy", "memset", "copy")),
     ("backward", ("backward",)),
     ("forward", ("forward", "gemm", "addmm", "mm", "conv")),

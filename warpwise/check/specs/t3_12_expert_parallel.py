@@ -590,6 +590,7 @@ def clock_inputs(
     """(counts, row bytes, latency, seconds a byte, seconds a row); uneven, one rank alone."""
     yield [[1, 3], [0, 2]], 2, 1.0, 0.5, 1.0
     yield [[5]], 4, 1.0, 1.0, 1.0
+    yield [[13, 0, 0], [0, 1, 5], [0, 2, 0]], 2, 1.0, 0.5, 1.0  # the last to compute sends nothing
     for n in (3, 4, 4) if level == "learner" else (3, 4, 5, 8):
         counts = rng.integers(0, 9, (n, n))
         counts[:, int(rng.integers(n))] += 7
