@@ -109,11 +109,12 @@ def uneven_and_even() -> None:
 
 def test_an_all_to_all_sends_what_its_splits_give_to_others() -> None:
     """A part that stays takes no link; even parts are (n - 1)/n of the array."""
-    entries = run_ranks(uneven_and_even, 3, echo=False).ledger.entries
-    wire = [entry.wire for entry in entries]
+    ledger = run_ranks(uneven_and_even, 3, echo=False).ledger
+    wire = [entry.wire for entry in ledger.entries]
     assert wire[:3] == [2 * 16, 5 * 16, 3 * 16]
     assert wire[3:6] == [16, 16, 16]
     assert wire[6:] == [16, 16, 16]
+    assert "calls, bytes, wire and rounds counted" in str(ledger)
 
 
 def test_rounds_by_rank_and_group(ledger: Ledger) -> None:

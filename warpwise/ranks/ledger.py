@@ -22,6 +22,8 @@ from .operations import Operation
 from .rounds import Rounds, tally
 
 LABEL = "calls, bytes and rounds counted; wire modelled as nccl-tests' factor times S"
+COUNTED = "calls, bytes, wire and rounds counted"
+EXACT = frozenset({"send", "recv", "all_to_all", "barrier"})  # what they send leaves no choice
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,11 @@ class Ledger:
         """Bytes each rank sends over links; modelled for collectives."""
         return self._sum(lambda e: e.wire)
 
+    @property
+    def label(self) -> str:
+        """Where the numbers come from."""
+        return COUNTED if all(e.operation in EXACT for e in self.entries) else LABEL
+
     def of(self, operation: str, group: Iterable[int] | None = None) -> Ledger:
         """The ledger of one operation ("all_reduce", "send"), or of one within a group."""
         wanted = None if group is None else tuple(group)
@@ -205,7 +212,7 @@ class Ledger:
             )
             for row in lines
         ]
-        return "\n".join([*(line.rstrip() for line in shown), f"({LABEL})"])
+        return "\n".join([*(line.rstrip() for line in shown), f"({self.label})"])
 
     __repr__ = __str__
 
@@ -220,7 +227,7 @@ class Ledger:
             + "</tr>"
             for tag, row in [("th", _HEAD), *(("td", row) for row in self.rows())]
         ]
-        return f"<table>{''.join(rows)}</table><div>({escape(LABEL)})</div>"
+        return f"<table>{''.join(rows)}</table><div>({escape(self.label)})</div>"
 
 
 _HEAD = ("line", "operation", "group", "ranks", "calls", "bytes", "wire", "rounds")

@@ -161,7 +161,8 @@ def fullness(skew, factor):
 
 
 print("guesses:", guesses)
-Dialled([Dial("skew", (0, 0.25, 0.5, 1.0), 0.5), Dial("factor", (1, 1.25, 1.5, 2, 4), 1.25)], fullness)
+dials = [Dial("skew", (0, 0.25, 0.5, 1.0), 0.5), Dial("factor", (1, 1.25, 1.5, 2, 4), 1.25)]
+Dialled(dials, fullness)
 
 # %% [markdown]
 r"""
@@ -342,7 +343,7 @@ outcome.ledger
 
 # %% [markdown]
 r"""
-**224**: three rows out and four back. The ledger agrees. For an all-to-all it takes the splits, so this column is *counted*: a row that stays on its rank takes no link.
+**224**: three rows out and four back. The ledger agrees. For an all-to-all it reads the splits, so here the wire is *counted*, too: a row that stays on its rank takes no link.
 
 If all is even, (n - 1)/n of all rows leave. In one layer, forward, a rank with T tokens sends
 
