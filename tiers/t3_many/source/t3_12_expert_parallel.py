@@ -62,11 +62,13 @@ All 46.7 have to be in memory somewhere, and only 12.9 are multiplied with. So m
 
 The router is one matrix [experts, h]. Its product with a token gives a number for each expert, the *logit*. The token goes to the k largest. What comes back from them is added up with weights, the *gates*: the softmax of the k chosen logits.
 
-Here are four tokens and four experts, k = 2. To which experts does token 0 go? Which expert gets the most tokens, and does any get none?
+*Which* expert is chosen cannot be differentiated: a choice has no slope. The router learns through the gates alone.
+
+Here are four tokens and four experts, k = 2. To which experts does token 0 go? Which expert gets the most tokens? And with k = 1, has the router a gradient if the gate is the softmax of the one chosen logit, or if it is the chosen expert's share of the softmax over all?
 """
 
 # %%
-guesses = {"experts of token 0": "?", "most": "?", "none": "?"}
+guesses = {"experts of token 0": "?", "most": "?", "gradient, of the one": "?", "of all": "?"}
 
 logits = torch.tensor(
     [[2.0, 0.0, 1.0, -1.0], [3.0, 1.0, 0.0, 0.0], [1.5, 0.0, 2.0, 0.5], [2.0, 1.0, 0.0, 0.5]]
@@ -75,31 +77,23 @@ best, chosen = torch.topk(logits, 2)
 gates = torch.softmax(best, dim=1)
 print("guesses:", guesses)
 print("experts:", chosen.tolist())
-print("gates of token 0:", [round(gate, 3) for gate in gates[0].tolist()])
 print("tokens by expert:", torch.bincount(chosen.flatten(), minlength=4).tolist())
+print("gates of token 0:", [round(gate, 3) for gate in gates[0].tolist()])
 
-# %% [markdown]
-r"""
-Token 0 goes to the experts **0** and **2**, with gates 0.731 and 0.269. Expert **0** has all four tokens, expert **3** none. Nothing makes a router fair.
-
-*Which* expert is chosen cannot be differentiated: a choice has no slope. The router learns through the gates alone. With k = 1, what is the gradient of the logits if the gate is the softmax of the one chosen logit? And if it is the chosen expert's share of the softmax over all?
-"""
-
-# %%
-guesses = {"of the chosen one": "?", "of all": "?"}  # zero, or not
-
-for name in guesses:
+for name in ("of the one", "of all"):
     z = logits.clone().requires_grad_()
-    if name == "of the chosen one":
+    if name == "of the one":
         gate = torch.softmax(torch.topk(z, 1).values, dim=1)
     else:
         gate = torch.softmax(z, dim=1).max(dim=1, keepdim=True).values
     (gate * 5).sum().backward()  # 5 stands for what the expert returns
-    print(f"{name}: guess {guesses[name]}, largest gradient {z.grad.abs().max().item():.3f}")
+    print(f"k = 1, softmax {name}: largest gradient {z.grad.abs().max().item():.3f}")
 
 # %% [markdown]
 r"""
-**0** for the first: softmax of one number is always 1. So with k = 1 one takes the share of all, as the Switch Transformer does [2]. With k = 2 the softmax of the chosen ones does depend on the logits; Mixtral takes that.
+Token 0 goes to the experts **0** and **2**, with gates 0.731 and 0.269. Expert **0** has all four tokens, and expert 3 none. Nothing makes a router fair.
+
+With k = 1 the first gradient is **0**: softmax of one number is always 1. So one takes the share of all, as the Switch Transformer does [2]. With k = 2 the softmax of the chosen ones does depend on the logits; Mixtral takes that.
 
 ## 3. Capacity
 
@@ -109,11 +103,13 @@ A GPU likes arrays of fixed size. So one may give each expert a fixed number of 
 
 The *capacity factor* is 1 if the places are just enough for an even spread [2]. A choice that finds no place is *dropped*: the expert's output for it is zero, and only the token's way around the layer, x + output, remains.
 
-Say that a router is perfectly fair: it draws an expert for each of 32 tokens at random, k = 1, out of 8. With a factor of 1 there are 4 places for each expert, 32 in all. How many tokens are dropped? And of 4,096 tokens?
+Say that a router is perfectly fair: it draws an expert for each of 32 tokens at random, k = 1, out of 8. With a factor of 1 there are 4 places for each expert, 32 in all. How many percent are dropped? And of 4,096 tokens?
+
+Real routers are less fair. With a *skew*, expert i is chosen with a weight of 1 / (i + 1)^skew. Of 4,096 tokens with k = 2, skew 0.5 and a factor of 1.25, how many percent of the choices are dropped, and how many of the places stay empty all the same?
 """
 
 # %%
-guesses = {32: "?", 4096: "?"}  # percent
+guesses = {"32": "?", "4,096": "?", "dropped": "?", "empty": "?"}  # percent
 
 rng = np.random.default_rng(seed=0)
 
@@ -123,21 +119,6 @@ def dropped(choices, experts, factor):
     counts = np.bincount(choices.ravel(), minlength=experts)
     capacity = math.ceil(factor * choices.size / experts)
     return np.maximum(counts - capacity, 0).sum() / choices.size
-
-
-for tokens, guess in guesses.items():
-    mean = np.mean([dropped(rng.integers(8, size=(tokens, 1)), 8, 1.0) for _ in range(200)])
-    print(f"{tokens} tokens: guess {guess}, dropped {mean:.1%} on average (drawn at random)")
-
-# %% [markdown]
-r"""
-About **18** percent of 32, and **1.7** percent of 4,096. Even chance is uneven in small numbers. Real routers are worse than chance.
-
-The dial `skew` makes some experts more likely than others: expert i is chosen with a weight of 1 / (i + 1)^skew. The other dial is the factor. What do 8 experts drop of 4,096 tokens with k = 2, skew 0.5 and a factor of 1.25, and how many places stay empty all the same?
-"""
-
-# %%
-guesses = {"dropped": "?", "empty": "?"}  # percent
 
 
 def routed(skew, tokens=4096, experts=8, k=2, seed=0):
@@ -161,12 +142,15 @@ def fullness(skew, factor):
 
 
 print("guesses:", guesses)
+for tokens in (32, 4096):
+    mean = np.mean([dropped(rng.integers(8, size=(tokens, 1)), 8, 1.0) for _ in range(200)])
+    print(f"{tokens} tokens, fair: {mean:.1%} dropped on average (drawn at random)")
 dials = [Dial("skew", (0, 0.25, 0.5, 1.0), 0.5), Dial("factor", (1, 1.25, 1.5, 2, 4), 1.25)]
 Dialled(dials, fullness)
 
 # %% [markdown]
 r"""
-**6.2** percent are dropped, while **25** percent of the places stay empty. A larger factor drops fewer and leaves more empty. No factor does both, as long as the router is uneven.
+A fair router loses **18** percent of 32, and **1.7** percent of 4,096: even chance is uneven in small numbers. With the skew, **6.2** percent are dropped, while **25** percent of the places stay empty. Turn the dials. A larger factor drops fewer and leaves more empty. No factor does both, as long as the router is uneven.
 
 The other way is to drop nothing, and let each expert have as many rows as come. Then arrays have uneven sizes. That is what we build.
 
@@ -191,23 +175,26 @@ owned = [[0, 1, 2, 3], [10, 11, 12], [20, 21, 22]]
 wants = [[2, 0, 2, 1], [0, 0, 2], [0, 1, 0]]
 
 
-def dispatch(x, expert):
-    """Rows to their experts; also the order of sorting and both lists of splits."""
-    n = dist.get_world_size()
+def plan(expert):
+    """How to sort, how many rows go to each rank, and how many come from each."""
     order = torch.argsort(expert, stable=True)
-    gives = torch.bincount(expert, minlength=n)
+    gives = torch.bincount(expert, minlength=dist.get_world_size())
     takes = torch.empty_like(gives)
     dist.all_to_all_single(takes, gives)  # the counts first
-    gives, takes = gives.tolist(), takes.tolist()
-    rows = x.new_empty(sum(takes), *x.shape[1:])
-    dist.all_to_all_single(rows, x[order], takes, gives)
-    return rows, order, gives, takes
+    return order, gives.tolist(), takes.tolist()
+
+
+def move(rows, gives, takes):
+    came = rows.new_empty(sum(takes), *rows.shape[1:])
+    dist.all_to_all_single(came, rows.contiguous(), takes, gives)
+    return came
 
 
 def send(owned, wants):
     rank = dist.get_rank()
-    rows, order, *splits = dispatch(torch.tensor(owned[rank]), torch.tensor(wants[rank]))
-    return rows.tolist(), order.tolist(), *splits
+    order, gives, takes = plan(torch.tensor(wants[rank]))
+    rows = move(torch.tensor(owned[rank])[order], gives, takes)
+    return rows.tolist(), order.tolist(), gives, takes
 
 
 sent = run_ranks(send, 3, owned, wants).values
@@ -216,15 +203,9 @@ print("rank 0 holds:", sent[0][0])
 for rank in range(3):
     print(f"rank {rank}: order {sent[rank][1]}, gives {sent[rank][2]}, takes {sent[rank][3]}")
 
-# %% [markdown]
-r"""
-**1, 10, 11, 20, 22**: what comes is ordered by *source*. Read the two lists as a matrix: what rank 0 gives is a row of it, what it takes is a column.
-
-No rank can know its column by itself. So a first, small all-to-all exchanges the counts, one number for each pair of ranks. Step through the picture; `12:2` is token 12, for expert 2.
-"""
-
-# %%
-named = [[f"{t}:{e}" for t, e in zip(*pair, strict=True)] for pair in zip(owned, wants, strict=True)]
+named = [
+    [f"{t}:{e}" for t, e in zip(*pair, strict=True)] for pair in zip(owned, wants, strict=True)
+]
 in_order = [[row[i] for i in one[1]] for row, one in zip(named, sent, strict=True)]
 by_number = {name.split(":")[0]: name for row in named for name in row}
 there = [[by_number[str(t)] for t in one[0]] for one in sent]
@@ -239,6 +220,10 @@ show_holdings(
 
 # %% [markdown]
 r"""
+Rank 0 holds **1, 10, 11, 20, 22**: what comes is ordered by *source*. Read the two lists as a matrix: what rank 0 gives is a row of it, what it takes is a column. In the picture `12:2` is token 12, for expert 2; step through it.
+
+No rank can know its column by itself. So a first, small all-to-all exchanges the counts, one number for each pair of ranks.
+
 What if a rank only *supposes* that it gets as many rows from each as it gives?
 """
 
@@ -281,11 +266,10 @@ tokens = [torch.randn(len(one), h) for one in owned]
 
 def there_and_back(tokens, wants, weights, put):
     rank = dist.get_rank()
-    rows, order, gives, takes = dispatch(tokens[rank], torch.tensor(wants[rank]))
+    order, gives, takes = plan(torch.tensor(wants[rank]))
+    rows = move(tokens[rank][order], gives, takes)
     done = torch.relu(rows @ weights[rank])  # this rank's expert
-    came = torch.empty_like(tokens[rank])
-    dist.all_to_all_single(came, done, gives, takes)
-    return put(came, order)
+    return put(move(done, takes, gives), order)
 
 
 def scattered(came, order):
@@ -308,7 +292,7 @@ for name, put in (("came[order]", lambda came, order: came[order]), ("y[order] =
 r"""
 **`y[order] = came`**. Sorting was x[order], so the inverse *writes* to order. The other line sorts a second time; where the order is its own inverse, as on some rank above, it even looks right.
 
-With k choices a token has k rows: take x[order // k] of k tokens' flattened choices, multiply what comes back by its gate, and *add* it to its token with `index_add`.
+With k choices a token has k rows. Flatten the choices: entry i belongs to token i // k, so the rows to send are x[order // k]. Multiply what comes back by its gate, and *add* it to its token, with `index_add`.
 
 With several experts a rank, rows arrive by source, and within each source by expert. Two ranks send this rank 2 and 0 rows for its expert 0, 1 and 3 rows for its expert 1. For which expert is each of the six rows?
 """
@@ -352,67 +336,34 @@ If all is even, (n - 1)/n of all rows leave. In one layer, forward, a rank with 
 and as many backward. That is k times what one all-reduce of T x h numbers takes. The array that travels does not depend on how many experts there are.
 
 DeepEP, a library for just this, prints the following for 128 tokens a rank, h = 7,168, k = 8, on 8 GPUs: 114 us for the way back, 127 GB/s [3]. A number has 2 bytes. How many GB/s do you get? The benchmark leaves 10 of the 1,024 choices out.
+
+Does the journey hide behind the work? An expert of two matrices h x f takes 4 h f operations for a row, so 4 h f / C seconds. The row travels there and back: 4 h bytes at 2 bytes a number, 4 h / W seconds. The ratio is C / (W f): as with tensor parallelism, only the width counts, and here it is the width of *one expert*.
+DeepSeek-V3 has experts of three matrices with f = 2,048 [4]. For a GPU of 989 TFLOP/s [5] on a 50 GB/s card, how many times longer than the work is the journey, if every row crosses the card?
 """
 
 # %%
-guess = "?"  # GB/s
+guesses = {"GB/s": "?", "journey : work": "?"}
 
-print("guess:", guess)
+print("guesses:", guesses)
 for left_out in (0, 10):
     nbytes = (128 * 8 - left_out) * 7168 * 2
     low, high = (nbytes / us / 1e3 for us in (114.5, 113.5))
     print(f"{left_out:2} left out: {nbytes / 1e6:.2f} MB, {low:.1f} to {high:.1f} GB/s (modelled)")
 
+C, W, f = 989e12, 50e9, 2048
+print(f"journey : work = {C / (W * f * 3 / 2):.1f} (modelled)")
+
 # %% [markdown]
 r"""
 With 10 left out, 114 us, rounded, mean **127.0** to **128.1** GB/s: the printed number agrees. Note what it counts. Each GPU's card carries at most 50 GB/s, says the same page, so most of these bytes cannot have gone over the card; eight GPUs fit into one machine. Such a bandwidth counts rows, wherever they went.
 
-Does the journey hide behind the work? An expert of two matrices h x f takes 4 h f operations for a row, so 4 h f / C seconds. The row travels there and back: 4 h bytes at 2 bytes a number, 4 h / W seconds. The ratio is C / (W f): as in `t3_08_tensor_parallel`, only the width counts, and here it is the width of *one expert*.
-DeepSeek-V3 has experts of three matrices with f = 2,048 [4]. For a GPU of 989 TFLOP/s [5] on a 50 GB/s card, how many times longer than the work is the journey, if every row crosses the card?
-"""
-
-# %%
-guess = "?"
-
-C, W, f = 989e12, 50e9, 2048
-print("guess:", guess)
-print(f"{C / (W * f * 3 / 2):.1f} times (modelled)")
-
-# %% [markdown]
-r"""
-**6.4** times. Fine experts are cheap to compute and dear to reach. Measures against it: 1 byte a number on the way there, not every row over the card (section 10), and other work meanwhile. With these, the report still gives about 1 : 1 for computing and communication, and a pipeline schedule is built around it to hide one behind the other [4].
+The journey takes **6.4** times as long as the work. Fine experts are cheap to compute and dear to reach. Measures against it: 1 byte a number on the way there, not every row over the card (section 10), and other work meanwhile. With these, the report still gives about 1 : 1 for computing and communication, and a pipeline schedule is built around it to hide one behind the other [4].
 
 ## 7. Gradients
 
-What does autograd make of `dist.all_to_all_single`? Nothing: it fills an array, and no way leads back. So we write the two directions, as f and g in `t3_08_tensor_parallel`. Forward, rows go along the splits. Where do gradients of rows go?
-"""
+What does autograd make of `dist.all_to_all_single`? Nothing: it fills an array, and no way leads back. A `torch.autograd.Function` tells it what to do in each direction. Forward, rows go along the splits. Backward, gradients of rows go the same ways back: the backward of a dispatch is a combine, and the other way round. So a layer has *four* all-to-alls of rows a step.
 
-# %%
-
-
-class Moved(torch.autograd.Function):
-    """Rows along the splits; gradients the same way back."""
-
-    @staticmethod
-    def forward(ctx, rows, gives, takes):
-        ctx.splits = gives, takes
-        came = rows.new_empty(sum(takes), *rows.shape[1:])
-        dist.all_to_all_single(came, rows.contiguous(), takes, gives)
-        return came
-
-    @staticmethod
-    def backward(ctx, gradient):
-        gives, takes = ctx.splits
-        came = gradient.new_empty(sum(gives), *gradient.shape[1:])
-        dist.all_to_all_single(came, gradient.contiguous(), gives, takes)
-        return came, None, None
-
-
-# %% [markdown]
-r"""
-The backward of dispatch is a combine, and the other way round. So a layer has *four* all-to-alls of rows a step.
-
-Now the whole layer with its router, k = 1, and the gate is the expert's share of the softmax. Each rank has its own tokens and its own expert; all have the same router. The loss is a sum over the tokens of all ranks. Which gradients are right as they come, and which need a sum over ranks?
+Here is the whole layer with its router, k = 1, and the gate is the expert's share of the softmax. Each rank has its own tokens and its own expert; all have the same router. The loss is a sum over the tokens of all ranks. Which gradients are right as they come, and which need a sum over ranks?
 """
 
 # %%
@@ -421,32 +372,42 @@ guesses = {"tokens": "?", "router": "?", "expert": "?"}  # right, or sum
 router = torch.randn(3, h)
 
 
-def moe(x, router, experts_of, move):
-    """One layer; experts_of(rows, expert numbers) works on what arrived."""
+class Moved(torch.autograd.Function):
+    """Rows along the splits; gradients the same ways back."""
+
+    @staticmethod
+    def forward(ctx, rows, gives, takes):
+        ctx.splits = gives, takes
+        return move(rows, gives, takes)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        gives, takes = ctx.splits
+        return move(gradient, takes, gives), None, None
+
+
+def layer(x, router, weight, moved):
+    """This rank's tokens through everybody's experts; `weight` is its own expert's."""
     gate, expert = torch.softmax(x @ router.T, dim=1).max(dim=1)
-    return gate[:, None] * move(x, expert, experts_of)
+    order, gives, takes = plan(expert)
+    rows = moved(x[order], gives, takes)
+    came = moved(torch.relu(rows @ weight), takes, gives)
+    return gate[:, None] * torch.zeros_like(x).index_copy(0, order, came)
 
 
-def by_ranks(x, expert, experts_of):
-    _, order, gives, takes = dispatch(x.detach(), expert)
-    rows = Moved.apply(x[order], gives, takes)
-    came = Moved.apply(experts_of(rows), takes, gives)
-    return torch.zeros_like(x).index_copy(0, order, came)
-
-
-def step(tokens, router, weights):
+def step(tokens, router, weights, moved):
     rank = dist.get_rank()
     x, r, w = (one.clone().requires_grad_() for one in (tokens[rank], router, weights[rank]))
-    y = moe(x, r, lambda rows: torch.relu(rows @ w), by_ranks)
-    y.square().sum().backward()
+    layer(x, r, w, moved).square().sum().backward()
     return x.grad, r.grad, w.grad
 
 
 x, r, w = (one.clone().requires_grad_() for one in (torch.cat(tokens), router, weights))
-y = moe(x, r, w, lambda x, expert, w: torch.relu(torch.einsum("th,thj->tj", x, w[expert])))
+gate, expert = torch.softmax(x @ r.T, dim=1).max(dim=1)
+y = gate[:, None] * torch.relu(torch.einsum("th,thj->tj", x, w[expert]))  # in one process
 y.square().sum().backward()
 
-outcome = run_ranks(step, 3, tokens, router, weights)
+outcome = run_ranks(step, 3, tokens, router, weights, Moved.apply)
 d_tokens, d_router, d_expert = zip(*outcome.values, strict=True)
 print("guesses:", guesses)
 print("tokens right:", torch.allclose(torch.cat(d_tokens), x.grad))
@@ -467,23 +428,13 @@ PyTorch has such a function, too, `all_to_all_single_autograd`. Does it give the
 guess = "?"
 
 
-def by_torch(x, expert, experts_of):
+def by_torch(rows, gives, takes):
     from torch.distributed._functional_collectives import all_to_all_single_autograd
 
-    _, order, gives, takes = dispatch(x.detach(), expert)
-    rows = all_to_all_single_autograd(x[order], takes, gives, dist.group.WORLD)
-    came = all_to_all_single_autograd(experts_of(rows), gives, takes, dist.group.WORLD)
-    return torch.zeros_like(x).index_copy(0, order, came)
+    return all_to_all_single_autograd(rows, takes, gives, dist.group.WORLD)
 
 
-def step_by_torch(tokens, router, weights):
-    rank = dist.get_rank()
-    x, r, w = (one.clone().requires_grad_() for one in (tokens[rank], router, weights[rank]))
-    moe(x, r, lambda rows: torch.relu(rows @ w), by_torch).square().sum().backward()
-    return x.grad, r.grad, w.grad
-
-
-outcome = run_ranks(step_by_torch, 3, tokens, router, weights)
+outcome = run_ranks(step, 3, tokens, router, weights, by_torch)
 same = [
     all(torch.allclose(a, b) for a, b in zip(ours, theirs, strict=True))
     for ours, theirs in zip(zip(d_tokens, d_router, d_expert), outcome.values, strict=True)
@@ -540,31 +491,17 @@ for name, counts in (("even", even), ("popular", popular)):
     print(f"{name}: layer {whole:.0f} us (modelled)")
     for part, what in enumerate(("there", "expert", "back")):
         print(f"   {what:6}", [round(rows[part][4]) for rows in by_rank], "us, by rank")
-
-# %% [markdown]
-r"""
-**727** us instead of 381, nearly twice as long, though there are exactly as many rows as before. Rank 3 is **473** us on its way back, and most of that it waits for expert 0. The picture shows the second case:
-"""
-
-# %%
 show_trace(Trace.from_rows([row for rows in by_rank for row in rows]))
 
 # %% [markdown]
 r"""
-It is the straggler of `t3_05_deadlocks`: rank 0 never waits, the long all-to-alls of the others are waiting. This straggler is no slow machine but a popular expert, and a layer later it may be another one.
+**727** us instead of 381, nearly twice as long, though there are exactly as many rows as before. Rank 3 is **473** us on its way back, and most of that it waits for expert 0.
 
-So what counts is one number, the rows of the busiest rank over the mean. If the busiest has x times its fair share, the experts' part takes x times as long. For how much of it are the GPUs idle, all together?
-"""
+It is the straggler of `t3_05_deadlocks`: rank 0 never waits, and the long all-to-alls of the others are waiting. This straggler is no slow machine but a popular expert, and a layer later it may be another one.
 
-# %%
-guesses = {1.25: "?", 2: "?", 4: "?"}  # percent
+So what counts is one number, the rows of the busiest rank over the mean. If the busiest has x times its fair share, the experts' part takes x times as long, and for 1 - 1/x of it the GPUs are idle, all together. Here x is 127/64, so about half.
 
-rows = [(f"{x:g}", guess, f"{320 * x:g}", f"{1 - 1 / x:.0%}") for x, guess in guesses.items()]
-table(("busiest : mean", "guess", "experts work, us", "idle"), rows, label="modelled")
-
-# %% [markdown]
-r"""
-**1 - 1/x**: 20, 50 and 75 percent. A capacity factor bounds x, and drops tokens for it. Copies of popular experts on further GPUs bound it, too, and cost memory; DeepSeek-V3 is served that way [4]. In training one rather keeps the router fair.
+A capacity factor bounds x, and drops tokens for it. Copies of popular experts on further GPUs bound it, too, and cost memory; DeepSeek-V3 is served that way [4]. In training one rather keeps the router fair.
 
 ## 9. Keeping the balance
 
@@ -601,10 +538,10 @@ x[:, 0] = 1
 biased = torch.randn(8, 16) / 2
 biased[:, 0] = torch.linspace(2, -2, 8)  # every token likes the first experts
 router = biased.clone().requires_grad_()
-for step in range(201):
-    if step in (0, 20, 200):
+for number in range(201):
+    if number in (0, 20, 200):
         counts = torch.bincount(torch.topk(x @ router.T, 2).indices.flatten(), minlength=8)
-        print(f"step {step:3}: choices by expert {counts.tolist()}")
+        print(f"step {number:3}: choices by expert {counts.tolist()}")
     balance(x @ router.T, 2).backward()
     router.data -= 0.5 * router.grad
     router.grad = None
@@ -652,10 +589,12 @@ r"""
 ## 10. Two levels
 
 A row for each choice is a waste if two of a token's experts stand on the same machine: the token could cross the card once, and be handed on inside. DeepSeek-V3 has 256 experts, 8 for each token, on 64 GPUs in 8 machines [4]. If the 8 are drawn at random, to how many different machines does a token go? To how many different GPUs?
+
+And inside a machine NVLink carries 160 GB/s where the card carries 50. How many experts a machine can a token have before NVLink becomes the slower part, and how many in all on 4 machines?
 """
 
 # %%
-guesses = {"machines": "?", "GPUs": "?"}
+guesses = {"machines": "?", "GPUs": "?", "experts a machine": "?", "on four": "?"}
 
 
 def different(places, experts=256, k=8):
@@ -666,25 +605,19 @@ def different(places, experts=256, k=8):
 
 print("guesses:", guesses)
 print(f"machines {different(8):.2f}, GPUs {different(64):.2f} (modelled)")
-for name, copies in (("a row a choice", 8), ("once to each machine", different(8)), ("at most 4", 4)):
+for name, copies in (
+    ("a row a choice", 8),
+    ("once to each machine", different(8)),
+    ("at most 4", 4),
+):
     print(f"{name:21} {copies * 7 / 8:.2f} rows of a token cross its card (modelled)")
+print("experts a machine:", 160 / 50, "  on four machines:", round(4 * 160 / 50, 1))
 
 # %% [markdown]
 r"""
 **5.29** machines, and 7.68 GPUs. Sending once to each machine saves a third of what crosses the card. DeepSeek-V3 goes further and lets a token choose among the experts of *at most 4* machines [4].
 
-Inside a machine NVLink carries 160 GB/s where the card carries 50. How many experts a machine can a token have before NVLink becomes the slower part, and how many with 4 machines? The report prints 3.2 and 13 [4].
-"""
-
-# %%
-guess = "?"
-
-print("guess:", guess)
-print("a machine:", 160 / 50, "  four machines:", round(4 * 160 / 50, 1))
-
-# %% [markdown]
-r"""
-**3.2**, and 12.8, which the report rounds to 13. Only 8 are used; five more would cost nothing on the network.
+Then there is room for **3.2** experts a machine, **12.8** in all; the report prints 3.2 and 13 [4]. Only 8 are used: five more would cost nothing on the network.
 
 ## What to remember
 
