@@ -235,6 +235,36 @@ def test_operations_may_be_left_out_and_bytes_over_links_counted():
     assert "112 bytes over its links" in " ".join(dear.message.split())
 
 
+def test_tensors_alive_at_once_are_counted():
+    """All rows at once, against one after the other; what was given does not count."""
+
+    def each(rng, level):
+        return [World(tuple((rng.random((20, 64)),) for _ in range(2)), memory=True)]
+
+    def wanted(world):
+        return [float(sum(args[0].sum() for args in world.args))] * world.ranks
+
+    def row_by_row(x):
+        total = 0.0
+        for row in x:
+            row = row.clone()
+            dist.all_reduce(row)
+            total += row.sum().item()
+        return total
+
+    def all_rows(x):
+        x = x.clone()
+        dist.all_reduce(x)
+        return x.sum().item()
+
+    spec = ranks_spec("row_sums", "t0_00_test", 1, each, wanted, ("x",),
+                      Limits(most_held=lambda world: 4 * 64 * 8))  # fmt: skip
+    assert judge(spec, row_by_row).status == "pass"
+    large = judge(spec, all_rows)
+    assert large.diagnosis == "too_much_held"
+    assert "are alive at once on the rank that holds most" in " ".join(large.message.split())
+
+
 def test_less_than_right_values_take_was_not_counted():
     """Data that goes another way than messages, and messages that the clock does not see."""
     spec = ranks_spec(

@@ -162,7 +162,7 @@ HOSTILE = {
             "w.on_ranks = lambda answer, args: {'ranks': 2, 'status': ['ok', 'ok'], 'sentence': '',"
             " 'failed': '', 'last': False, 'values': [0, 0], 'seconds': 1.0, 'sent': 24,"
             " 'wire': 24, 'rounds': 1, 'operations': ['send', 'recv'],"
-            " 'flops': 0, 'largest': 0}",
+            " 'flops': 0, 'largest': 0, 'held': 0}",
         ],
         "wrong_type",
     ),
@@ -183,7 +183,7 @@ HOSTILE = {
             "    return {'ranks': world.ranks, 'status': ['ok'] * world.ranks, 'sentence': '',"
             " 'failed': '', 'last': False, 'values': [total] * world.ranks, 'seconds': 0.0,"
             " 'sent': 0, 'wire': 0, 'rounds': 0, 'operations': [], 'flops': 0,"
-            " 'largest': 0}\n\nw.on_ranks = told",
+            " 'largest': 0, 'held': 0}\n\nw.on_ranks = told",
         ],
         "not_sent",
     ),
@@ -224,7 +224,7 @@ def test_what_a_liar_tells_is_read_or_refused() -> None:
     honest = {
         "ranks": 2, "status": ["ok", "ok"], "sentence": "", "failed": "", "last": False,
         "values": [1, 2], "seconds": 1.0, "sent": 24, "wire": 24, "rounds": 1,
-        "operations": ["send"], "flops": 0, "largest": 0,
+        "operations": ["send"], "flops": 0, "largest": 0, "held": 0,
     }  # fmt: skip
     lies = [None, 3, [], {}, {"status": ["ok"]}, {**honest, "more": 1}]
     lies += [{key: value for key, value in honest.items() if key != left} for left in honest]

@@ -6,7 +6,7 @@ from torch import nn
 
 from warpwise.planner import state
 from warpwise.ranks import run_ranks
-from warpwise.ranks.memory import MIB, held, peak
+from warpwise.ranks.memory import MIB, alive, held, peak
 
 RANKS = 4
 
@@ -113,3 +113,54 @@ def test_saved_activations_are_on_top():
     assert most.before.parameters == 2 * 256 * 256 * 4
     assert most.added == pytest.approx(2 * 512 * 256 * 4, rel=0.02)
     del kept
+
+
+def test_alive_counts_what_a_block_makes_and_lets_go():
+    """Views cost nothing, arguments from before neither, and what is dropped is gone."""
+    before = torch.ones(1000, dtype=torch.uint8)
+    with alive() as held:
+        made = torch.empty(300, dtype=torch.uint8)
+        view = made[:10]
+        more = before + 1
+        before += 1
+        del more
+        kept = before[:200].clone()
+    assert held.most == 1300
+    assert held.now == 500
+    del made
+    assert held.now == 500  # the view still holds it
+    del view, kept
+    assert held.now == 0
+
+
+def test_alive_sees_what_autograd_keeps_and_frees():
+    """Two products keep their inputs; the backward lets go of them and leaves gradients."""
+    with alive() as held:
+        weights = [torch.ones(8, 8, requires_grad=True) for _ in range(2)]
+        loss = (torch.ones(4, 8) @ weights[0] @ weights[1]).sum()
+        forward = held.now
+        loss.backward()
+        del loss
+    assert forward == 4 * (2 * 64 + 2 * 32 + 1)
+    assert held.now == 4 * 4 * 64
+    assert held.most > 4 * 4 * 64
+
+
+def gathered_in_turn(keep):
+    """Six arrays of 4 KiB gathered one after the other; keep: all at once."""
+    import torch.distributed as dist
+
+    n, kept = dist.get_world_size(), []
+    shard = torch.ones(1024 // n)
+    with alive() as held:
+        for _ in range(6):
+            whole = torch.empty(1024)
+            dist.all_gather(list(whole.chunk(n)), shard)
+            if keep:
+                kept.append(whole)
+    return held.most
+
+
+def test_alive_leaves_out_what_the_backend_allocates():
+    assert run_ranks(gathered_in_turn, 2, True).values == [6 * 4096] * 2
+    assert max(run_ranks(gathered_in_turn, 2, False).values) <= 3 * 4096

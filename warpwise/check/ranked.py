@@ -27,9 +27,9 @@ MESSAGES = frozenset({"send", "recv", "barrier"})
 TOLD: Mapping[str, Any] = {
     "ranks": int, "status": list, "sentence": str, "failed": str, "last": bool,
     "values": list, "seconds": float, "sent": int, "wire": (int, float), "rounds": int,
-    "operations": list, "flops": int, "largest": int,
+    "operations": list, "flops": int, "largest": int, "held": int,
 }  # fmt: skip
-_NUMBERS = ("seconds", "sent", "wire", "rounds", "flops", "largest")
+_NUMBERS = ("seconds", "sent", "wire", "rounds", "flops", "largest", "held")
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ class Limits:
     most_flops, least_flops   world -> operations of the busiest rank's matrix products: where the
                               world is counted
     largest_tensor            world -> bytes of the largest tensor a rank may make, there as well
+    most_held                 world -> bytes of the tensors it makes that are alive at once, of the
+                              rank that holds most; the world has to count `memory`
     """
 
     by_hand: bool = False
@@ -57,6 +59,7 @@ class Limits:
     most_flops: Callable[[World], float] | None = None
     least_flops: Callable[[World], float] | None = None
     largest_tensor: Callable[[World], float] | None = None
+    most_held: Callable[[World], float] | None = None
 
 
 def ranks_spec(
@@ -209,6 +212,11 @@ def _cost(world: World, got: Mapping[str, Any], limits: Limits) -> Found:
             f"the busiest rank sends {got['wire']:,.10g} bytes over its links (collectives "
             f"modelled, as the ledger does); {limits.most_wire(world):,.10g} are enough"
         )
+    if limits.most_held is not None and got["held"] > limits.most_held(world):
+        return "too_much_held", (
+            f"tensors of {got['held']:,} bytes are alive at once on the rank that holds most, "
+            f"beside what it was given; {limits.most_held(world):,.10g} are enough"
+        )
     if limits.largest_tensor is not None and got["largest"] > limits.largest_tensor(world):
         return "too_large", (
             f"the largest tensor it makes has {got['largest']:,} bytes; "
@@ -251,6 +259,7 @@ CAUSES: Mapping[str, str] = {
     "operation_used": "The exercise is to do without this operation.",
     "too_many_bytes": "Whole arrays travel where a part would do, or some travel twice.",
     "too_many_rounds": "Ranks wait for each other where they could work at the same time.",
+    "too_much_held": "Something is kept that could be given back, or comes again when needed.",
     "not_counted": "Products that are not matrix products, such as a multiplication and a sum, "
     "are not counted.",
     "too_large": "Something is put together whole that could be worked through in blocks.",
@@ -303,6 +312,11 @@ HINTS: Mapping[str, tuple[str, str]] = {
     "too_many_rounds": (
         "Which messages could be under way at the same time?",
         "In each step let every rank send to one neighbour and receive from the other.",
+    ),
+    "too_much_held": (
+        "Which of your tensors are as large as a whole array, and how long does each have a name?",
+        "Cut each array to your piece as soon as it is there, and let no list, name or graph keep "
+        "the whole one.",
     ),
     "not_counted": (
         "Which line multiplies?",

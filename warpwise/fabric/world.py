@@ -25,11 +25,13 @@ class World:
 
     network   where time is judged: the function gets a Net as its last argument
     counted   whether matrix products and the largest tensor are counted, see `ranks.work`
+    memory    where the tensors that the function makes are counted
     """
 
     args: tuple[tuple[Any, ...], ...]
     network: Network | None = None
     counted: bool = False
+    memory: bool = False
 
     @property
     def ranks(self) -> int:
@@ -46,7 +48,7 @@ def on_ranks(answer: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
 
     world: World = args[0]
     outcome = run_ranks(
-        call, world.ranks, answer, world.args, world.network, world.counted,
+        call, world.ranks, answer, world.args, world.network, world.counted, world.memory,
         timeout=TIMEOUT, raises=False,
     )  # fmt: skip
     first = outcome.first
@@ -65,6 +67,7 @@ def on_ranks(answer: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
             "seconds": max(one[1] for one in outcome.values),
             "flops": max(one[2] for one in outcome.values),
             "largest": max(one[3] for one in outcome.values),
+            "held": max(one[4] for one in outcome.values),
             "sent": max(ledger.of("send").bytes, default=0),
             "wire": max(ledger.wire, default=0),
             "rounds": max((r for r in rounds if r is not None), default=0),
@@ -75,24 +78,27 @@ def on_ranks(answer: Callable[..., Any], args: Sequence[Any]) -> dict[str, Any]:
 
 def call(
     answer: Callable[..., Any], args_by_rank: Sequence[Sequence[Any]], network: Network | None,
-    counted: bool = False,
-) -> tuple[Any, float, int, int]:  # fmt: skip
-    """The answer's value on this rank, its virtual time, its operations, its largest tensor.
+    counted: bool = False, memory: bool = False,
+) -> tuple[Any, float, int, int, int]:  # fmt: skip
+    """The answer's value on this rank, its virtual time, its operations, its largest tensor, and
+    the most bytes of tensors it held.
 
     NumPy arrays, also in lists, are handed over as torch tensors, and tensors come back as NumPy
     arrays.  With a network the function gets its Net as the last argument.
     """
     import torch.distributed as dist
 
+    from ..ranks.memory import alive
     from ..ranks.work import work
 
     args = [_given(value) for value in args_by_rank[dist.get_rank()]]
     net = None if network is None else Net(network)
     given = args if net is None else [*args, net]
-    with work() if counted else nullcontext() as done:
+    with work() if counted else nullcontext() as done, alive() if memory else nullcontext() as held:
         value = answer(*given)
     seconds = 0.0 if net is None else net.now
-    return _taken(value), seconds, done.flops if done else 0, done.largest if done else 0
+    counts = (done.flops, done.largest) if done else (0, 0)
+    return _taken(value), seconds, *counts, held.most if held else 0
 
 
 def _given(value: Any) -> Any:

@@ -8,12 +8,15 @@ else (the allocator keeps pages), and so does tracemalloc (tensors are not Pytho
 from __future__ import annotations
 
 import os
+import time
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 MIB = 1 << 20
+SETTLE = 0.001  # seconds
 KINDS = ("parameters", "gradients", "optimizer", "buffers")
 
 
@@ -94,6 +97,71 @@ def peak(model: Any = None, optimizer: Any = None) -> Iterator[Peak]:
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
         yield found
     found.added = _highest(recorded)
+
+
+@dataclass
+class Alive:
+    """Bytes of the tensors that a block of `alive` made.  Label: counted.
+
+    now    of those that are still alive
+    most   the most that were alive at once
+    """
+
+    now: int = 0
+    most: int = 0
+    label: str = "counted"
+
+
+@contextmanager
+def alive() -> Iterator[Alive]:
+    """Counts the tensors that operations within the block make, each storage once.
+
+    >>> with alive() as held:
+    ...     step()
+    >>> held.most
+
+    Unlike `peak` it leaves out what a backend allocates for itself, which differs from run to run.
+    Tensors that were there before do not count, and neither do NumPy arrays.
+    """
+    from torch import Tensor
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves
+
+    found = Alive()
+    known: dict[int, Any] = {}  # by storage, each as long as it lives
+
+    def note(tensor: Any, size: int) -> None:
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        if key in known:
+            return
+
+        def gone(_: Any) -> None:
+            known.pop(key, None)
+            found.now -= size
+
+        known[key] = weakref.ref(storage, gone)
+        found.now += size
+        if found.now > found.most:
+            time.sleep(SETTLE)  # a backend's thread may be about to let go of a tensor
+            found.most = max(found.most, found.now)
+
+    class Count(TorchDispatchMode):
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            for one in tree_leaves((args, kwargs)):
+                if isinstance(one, Tensor):
+                    note(one, 0)
+            made = func(*args, **(kwargs or {}))
+            for one in tree_leaves(made):
+                if isinstance(one, Tensor):
+                    note(one, one.untyped_storage().nbytes())
+            return made
+
+    with Count():
+        yield found
+    time.sleep(SETTLE)
 
 
 def _highest(recorded: Any) -> int:
