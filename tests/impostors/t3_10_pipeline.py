@@ -162,10 +162,10 @@ def numbered_from_one(p, m, fits):
 
 @impostor("fitted_order", diagnosis="no_schedule")
 def split_passes(p, m, fits):
+    split = {"F": ["F"], "B": ["I", "W"]}
     return [
-        [part for one in order for part in ([one] if one[0] == "F" else ["I" + one[1:], "W" + one[1:]])]
-        for order in listed(p, m, fits)
-    ]  # fmt: skip
+        [kind + one[1:] for one in order for kind in split[one[0]]] for order in listed(p, m, fits)
+    ]
 
 
 @impostor("fitted_order", diagnosis="no_orders")
@@ -430,9 +430,13 @@ def w_at_once(p, m, fits):
 
 
 @impostor("zero_bubble", diagnosis="too_long")
-def w_at_the_end(p, m, fits):
-    held = min(fits, m)
-    return waiting(p, m, lambda rank: min(p - 1 - rank, held - 1), lambda rank: min(rank, 1))
+def more_on_rank_0_alone(p, m, fits):
+    room = min(fits, 2 * p - 1)
+
+    def first(rank):
+        return p - 1 + room - p if rank == 0 else p - 1 - rank
+
+    return waiting(p, m, first, lambda rank: room - 1 - first(rank))
 
 
 @impostor("zero_bubble", diagnosis="deadlock")

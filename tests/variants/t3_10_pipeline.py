@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 
 import cloudpickle
 import numpy as np
@@ -136,23 +137,22 @@ def smallest_of_all(p, m, layers, send, fits):
 
 
 @variant("zero_bubble")
-def full_memory_first(p, m, fits):
+def a_queue_of_w(p, m, fits):
     """Texts; the library's schedule where twice the memory is there."""
     if fits >= 2 * p - 1:
         return [" ".join(map(str, order)) for order in zb2p(p, m).orders]
     made = []
     for rank in range(p):
         ahead = min(2 * (p - 1 - rank), fits - 1 - rank)
-        order, f, w = [], 0, 0
+        order, owed = [f"F{f}" for f in range(ahead)], deque()
         for i in range(m):
-            while f < m and f <= i + ahead:
-                order.append(f"F{f}")
-                f += 1
+            if ahead + i < m:
+                order.append(f"F{ahead + i}")
             order.append(f"I{i}")
-            if f - w == fits:
-                order.append(f"W{w}")
-                w += 1
-        made.append(" ".join(order + [f"W{k}" for k in range(w, m)]))
+            owed.append(f"W{i}")
+            if len(owed) > fits - 1 - ahead:
+                order.append(owed.popleft())
+        made.append(" ".join([*order, *owed]))
     return made
 
 

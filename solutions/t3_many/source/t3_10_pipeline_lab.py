@@ -216,6 +216,16 @@ F: <code>x = inputs[k] if rank == 0 else came.requires_grad_()</code>, <code>y =
 
 # %% [markdown]
 r"""
+To try yours on the example, on one rank:
+"""
+
+# %%
+one = torch.ones(1, 1)
+outcome = run_ranks(run_order, 1, ["F0", "B0"], 0 * one, [one], [one], raises=False)
+print(outcome.values if outcome.ok else outcome.first)
+
+# %% [markdown]
+r"""
 ## Exercise 4 - How many chunks? (2 points)
 
 **Goal.** Choose v of the interleaved schedule: more chunks make the bubble smaller, and cost messages and memory.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -184,7 +185,7 @@ def turning(p: int, m: int, ahead: Callable[[int], int]) -> Orders:
 
 
 def waiting(p: int, m: int, fits: int) -> Orders:
-    """Zero bubble, or as little as fits allows: W runs only when memory is full or all is done.
+    """Zero bubble, or as little as fits allows: W is put off for as long as memory is left.
 
     Rank r begins with p - 1 - r forwards and as many more as fits - p, at most twice as many.
     """
@@ -280,6 +281,7 @@ def fitted_inputs(rng: np.random.Generator, level: Level) -> Iterator[tuple[int,
     yield 1, 2, [1]
     yield 3, 1, [2, 2, 2]
     yield 2, 4, [1, 2]
+    yield 3, 3, [1, 2, 1]
     yield 3, 4, [2, 2, 2]
     yield 4, 8, [4, 3, 2, 1]
     yield 4, 8, [2, 2, 2, 2]
@@ -326,6 +328,11 @@ FITTED_ORDER = FunctionSpec(
         "too_much_memory": (
             "When does a rank have to stop running forwards?",
             "Run F only while (forwards begun) - (backwards ended) < fits[rank].",
+        ),
+        "too_slow": (
+            "Does your time go on when no rank can start anything?",
+            "time += 1 at the end of each round, and every B that is possible is begun: then all "
+            "m come to their end.",
         ),
         "one_at_a_time": (
             "What can rank 0 do while microbatch 0 is on rank 1?",
@@ -497,8 +504,8 @@ RUN_ORDER = ranks_spec(
         "overwritten": "Only the gradient of the last microbatch is left.",
         "wrong_gradient_sent": "The rank before got the gradient of this rank's output, not that "
         "of its input.",
-        "too_much_held": "Activations are kept after their backward pass, or all forwards run "
-        "first.",
+        "too_much_held": "Activations are kept after their backward pass, or messages after they "
+        "have gone; or all forwards run first.",
         "hang": "A rank waits in a send for one that waits in a send itself.",
     },
     hints={
@@ -565,28 +572,30 @@ def chunk_inputs(
     for _ in range(4 if level == "grader" else 2):
         p = int(rng.integers(2, 5))
         yield (
-            p, p * int(rng.integers(2, 4)), int(rng.choice([4, 6, 8])),
+            p, p * int(rng.integers(1, 4)), int(rng.choice([4, 6])),
             round(float(rng.uniform(0.02, 0.3)), 2), float(p + rng.integers(0, 3)),
         )  # fmt: skip
 
 
-def chunked(
-    p: int, m: int, layers: int, send: float, fits: float, *, dividing: bool = True
-) -> int:
+@cache
+def _tried(p: int, m: int, v: int, send: float) -> tuple[float, float]:
+    """Makespan and peak."""
+    ran = simulate(interleaved(p, m, v), Times(send=send))
+    return round(ran.makespan, 9), ran.peak
+
+
+def chunked(p: int, m: int, layers: int, send: float, fits: float, dividing: bool = True) -> int:
     """The divisor of `layers` with the shortest makespan of those that fit; 0 for none."""
-    best, shortest = 0, float("inf")
+    found = []
     for v in range(1, layers + 1):
-        if dividing and layers % v:
-            continue
-        ran = simulate(interleaved(p, m, v), Times(send=send))
-        if ran.peak <= fits and ran.makespan < shortest - 1e-9:
-            best, shortest = v, ran.makespan
-    return best
+        makespan, peak = _tried(p, m, v, send)
+        if peak <= fits and not (dividing and layers % v):
+            found.append((makespan, v))
+    return min(found)[1] if found else 0
 
 
 BEST_CHUNKS = FunctionSpec(
-    "best_chunks", UNIT, 2, chunk_inputs,
-    lambda p, m, layers, send, fits: chunked(p, m, layers, send, fits),
+    "best_chunks", UNIT, 2, chunk_inputs, chunked, takes=("p", "m", "layers", "send", "fits"),
     suspects={
         "memory_ignored": lambda p, m, layers, send, fits: chunked(
             p, m, layers, send, float("inf")
@@ -715,7 +724,7 @@ ZERO_BUBBLE = FunctionSpec(
         "greedy": (
             "How many forwards does the last rank need before its first I?",
             "One. Fix for each rank how many forwards it begins with: p - 1 - rank in the memory "
-            "of 1F1B; then F and I in turn, and a W when memory is full.",
+            "of 1F1B; then F, I and W in turn, the W as many microbatches late as fit.",
         ),
         "memory_left": (
             "What can rank 0 run while it waits for its first I?",
@@ -724,7 +733,7 @@ ZERO_BUBBLE = FunctionSpec(
         "too_long": (
             "Look at show_schedule(Schedule(...)): which rank idles, and what could it run?",
             "Rank 0 begins with as many forwards as fit, less one; rank r has fewer to begin with, "
-            "and lets its W wait longer. Then F, I in turn, and W when memory is full.",
+            "and lets its W wait longer. Then F, I and W in turn, to the end.",
         ),
     },
 )  # fmt: skip
