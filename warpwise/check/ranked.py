@@ -245,6 +245,8 @@ def _said(world: World) -> str:
 def _size(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape}"
+    if isinstance(value, list) and value and isinstance(value[0], np.ndarray):
+        return f"{len(value)} x {_size(value[0])}"
     return show(value)
 
 

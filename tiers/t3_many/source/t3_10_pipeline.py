@@ -113,10 +113,14 @@ r"""
 GPipe has a price. From F to B a rank must hold what backward needs: the *activations*. How many microbatches does rank 0 hold at its peak, with m = 8?
 
 All eight. But B0 could run as soon as microbatch 0 has come back, and then its activations are free. **1F1B** [2] does that: rank r begins with p - 1 - r forwards, then takes turns, one forward and one backward.
+
+How much smaller does that make the bubble? And how many microbatches does each rank hold then?
 """
 
-
 # %%
+guesses = {"bubble": "?", "held on ranks 0 to 3": "?"}
+
+
 def turns(p, m):
     """1F1B: for each rank the list of its passes."""
     orders = []
@@ -131,22 +135,14 @@ def turns(p, m):
     return orders
 
 
-for rank, order in enumerate(turns(4, 8)):
-    print(f"rank {rank}:", *order)
-show_schedule(Schedule(turns(4, 8), name="1F1B"))
-
-# %% [markdown]
-r"""
-How much smaller is the bubble than GPipe's? And how many microbatches does each rank hold?
-"""
-
-# %%
-guesses = {"bubble": "?", "held on ranks 0 to 3": "?"}
-
+by_turns = Schedule(turns(4, 8), name="1F1B")
 print("guesses:", guesses)
-for schedule in (gpipe(4, 8), Schedule(turns(4, 8), name="1F1B")):
+for schedule in (gpipe(4, 8), by_turns):
     ran = simulate(schedule)
     print(f"{schedule.name:5}: bubble {ran.bubble:g} (modelled), held {ran.peaks} (counted)")
+for rank, order in enumerate(turns(4, 8)):
+    print(f"rank {rank}:", *order)
+show_schedule(by_turns)
 
 # %% [markdown]
 r"""
