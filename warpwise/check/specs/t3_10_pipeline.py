@@ -706,8 +706,8 @@ ZERO_BUBBLE = FunctionSpec(
         "too_much_memory": "With split backward passes a microbatch is held until the end of its "
         "W.",
         "not_split": "No backward pass is split, so no W can fill a gap.",
-        "greedy": "It is what greedy scheduling gives: it fills each moment, and spends memory on "
-        "forwards of late ranks that wait there.",
+        "greedy": "It is what greedy scheduling gives: a rank starts whatever is ready, so a "
+        "forward that later ranks wait for comes after a backward that has time.",
         "memory_left": "It is the best in the memory of 1F1B; more fits.",
         "too_long": "Some rank idles, with a W at hand or a forward that could have come earlier.",
     },
