@@ -152,7 +152,7 @@ Each rank has one layer, `y = torch.tanh(x @ weight)`. The output of rank r is t
 Microbatches need not come in ascending order. Neighbours have the same order of F, and of B. The orders are such that a rank which, between two passes, sends what the last one made *and* receives what the next one needs, both at once, never waits for ever.
 
 **Required.** Run the passes in the given order, and return two values: on the last rank the list of the losses of the microbatches, as plain numbers, in the order in which it ran their F, each with its share of the whole batch's loss, so that they add up to it; on the other ranks an empty list. And the gradient of the whole batch's loss with respect to this rank's weight.
-Messages only, no collectives: one activation and one gradient for each microbatch at each border. Of p ranks, none may hold tensors of more than 2 p + 9 activations at once that it made itself: x and y of p microbatches, and what is under way.
+Messages only, no collectives: one activation and one gradient for each microbatch at each border. With the order of 1F1B on p ranks no rank may hold, at any moment, more tensors than fill 2 p + 9 activations: x and y of p microbatches, and what is under way. What it was given does not count.
 
 **Example.** One rank, `order` `["F0", "B0"]`, `weight` 0, one input 1 and target 1, all of one number: y is 0, the loss is 1 and the gradient -2. The function returns `([1.0], tensor([[-2.]]))`.
 """
