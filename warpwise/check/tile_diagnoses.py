@@ -181,7 +181,9 @@ def _low_accumulator(e: Evidence, answer: Any) -> str | None:
         return None
     got, want = e.got.astype(float), e.want.astype(float)
     scale = np.abs(want[np.isfinite(want)]).max(initial=0.0)
-    if not (np.abs(got - want) <= _NEARLY * scale)[e.due].all():
+    with np.errstate(invalid="ignore"):  # an infinity where one is wanted
+        near = (got == want) | (np.abs(got - want) <= _NEARLY * scale)
+    if not near[e.due].all():
         return None
     tree = todo.tree_of(answer)
     for node in ast.walk(tree) if tree is not None else ():
