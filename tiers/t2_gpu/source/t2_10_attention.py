@@ -82,7 +82,7 @@ r"""
 
 *HBM* is the GPU's memory, the DRAM of the other lessons. The paper's name is used wherever attention is discussed, so we use it here, too.
 
-FlashAttention's whole traffic is two passes. So it cannot have written the scores even once for each direction.
+FlashAttention's whole traffic, forward and backward, is two passes. There is no room in it for a matrix of scores that is written and read again in each direction.
 
 ## 2. One tile of keys after the other
 
@@ -278,7 +278,7 @@ table(("BQ", "acc, registers a thread", "registers", "spilled bytes a thread", "
 r"""
 At **256**: 6,120 bytes a thread spill to local memory, and then the row's own "registers" mean little. `acc` and the scores take 128 registers each for a thread there, and 255 is all there is. 128 fits with 232.
 
-So real kernels have 64 or 128 queries a tile. With d = 128 the accumulator is twice as large, and so on: the head size decides the tile.
+So real kernels have 64 or 128 queries a tile. With d = 128 the accumulator is twice as large: the head size has a say in the tile.
 
 `HMMA` are the tensor core's products, `MUFU.EX2` the exponentials: the compiler makes exp(x) from 2^(x log2 e). The dials show a whole problem: what moves, and whether an A100 is then bound by memory or by its tensor cores.
 The model: 4 n m d operations, elements moved times 2 bytes, peaks from the device table. From which BQ on are the products the larger time?
