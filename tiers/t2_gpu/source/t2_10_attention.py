@@ -137,7 +137,7 @@ In Triton the whole loop is a dozen lines. A program takes a tile of BQ queries 
 To see the idea bare, this kernel wants everything full: n a multiple of BQ, m of BK, d = D, one head, no mask.
 
 Two things are new. `tl.dot` wants both tiles in one dtype, so the shares are converted: `p.to(tl.float16)`. Its sum `acc` stays in float32.
-And it stores a second result: `lse` = top + log(total) is log(sum of exp(s)) of each row. We will need it twice.
+And it stores a second result: `lse` = top + log(total), the log-sum-exp of each row: log(sum of exp(s)). We will need it twice.
 
 n = 64, m = 96, d = 32, BQ = BK = 32. How many bytes does it load from `k`?
 """
