@@ -310,6 +310,20 @@ def test_where_many_values_are_right_the_spec_examines() -> None:
     assert judge(spec, lambda n: n / 0).diagnosis == "raised"
 
 
+def test_of_several_diagnoses_the_one_that_fits_every_call_is_told() -> None:
+    """The first call alone could be two mistakes; the second tells them apart."""
+    spec = FunctionSpec(
+        "several", "unit", 1, lambda rng, level: [(2,), (3,), (0,)], lambda n: None,
+        examine=lambda args, got: {2: (("double", "square"), "4"), 3: (("square",), "9")}.get(
+            args[0]
+        ),
+        causes={"double": "Doubled.", "square": "Squared."},
+        hints={"double": ("Look.", "Do."), "square": ("See.", "Do.")},
+    )  # fmt: skip
+    found = judge(spec, lambda n: n * n)
+    assert found.diagnosis == "square" and "Squared." in found.message
+
+
 def test_arrays_of_an_examined_call_are_told_by_their_sizes() -> None:
     """Not their contents: the verdict says what is wrong."""
     spec = FunctionSpec(

@@ -49,6 +49,8 @@ def test_neighbours_differ_in_one_thing_and_run():
     assert said["zero 1 -> 3"] == replace(plan, zero=3)
     assert said["recompute none -> full"] == replace(plan, recompute="full")
     assert "ep 1 -> 2" not in said  # no experts
+    alone = filled(replace(plan, pp=1), cluster)
+    assert "v 1 -> 2" in said and "v 1 -> 2" not in dict(around(model, cluster, alone))
     for one in said.values():
         assert one.gpus == 64 and not one.faults(model, cluster)
 

@@ -168,8 +168,9 @@ def _examine(
         verdict = examine(call, got)
         if verdict is None:
             return None
-        slug, what = verdict
-        return Wrong(call, what, show(got), "", {slug: spec.causes.get(slug, "")})
+        told, what = verdict
+        slugs = (told,) if isinstance(told, str) else told
+        return Wrong(call, what, show(got), "", {one: spec.causes.get(one, "") for one in slugs})
     problem = mismatch(got, want)
     if problem:
         known = _suspected(spec, call, got)  # a mistake of a known kind may show in a shape

@@ -22,6 +22,7 @@ from .tolerance import Tolerance, for_dtype
 
 Hints = Mapping[str, tuple[str, str]]
 FLOAT = Tolerance(1e-9, 1e-12)
+Found = tuple[str | tuple[str, ...], str]  # what an examination found: diagnoses, what is wrong
 Owner = Callable[[tuple[int, ...], Case], tuple[Any, Any] | None]
 
 
@@ -110,6 +111,7 @@ class FunctionSpec:
     suspects: {diagnosis: function of the same arguments giving the known wrong value}.
     examine: (arguments, returned) -> None when it is right, else (diagnosis, what is wrong), where
         many values are right: it replaces the comparison with the reference, which is not called.
+        Of several diagnoses, likeliest first, the one that fits every failing call is told.
     run: (answer, arguments) -> what to judge, as plain data, where an answer is not simply called;
         see `fabric.world`.  A function of a module outside `check`: a grader runs it, by its name,
         in the student's process, where there are no checks.
@@ -126,7 +128,7 @@ class FunctionSpec:
     hints: Hints = field(default_factory=dict)
     suspects: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     causes: Mapping[str, str] = field(default_factory=dict)
-    examine: Callable[[Sequence[Any], Any], tuple[str, str] | None] | None = None
+    examine: Callable[[Sequence[Any], Any], Found | None] | None = None
     run: Callable[[Callable[..., Any], Sequence[Any]], Any] | None = None
     takes: tuple[str, ...] = ()
     said: Callable[[Sequence[Any]], str] | None = None

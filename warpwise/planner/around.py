@@ -36,7 +36,7 @@ def _neighbours(plan: Plan, cluster: Cluster) -> Iterator[tuple[str, Plan]]:
     for name in _SIZES:
         here = getattr(plan, name)
         for there in (here // 2, here * 2):
-            if there >= 1:
+            if there >= 1 and (name != "v" or plan.pp > 1):  # one stage has nothing to interleave
                 other = replace(plan, **{name: there})
                 if name == "tp":
                     other = replace(other, sequence_parallel=there > 1)

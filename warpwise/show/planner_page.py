@@ -37,7 +37,8 @@ from .tables import Table, table
 _POWERS = tuple(2**n for n in range(15))
 _DAY = 86_400.0
 _HEAD = ("MFU", "step s", "GiB", "fits")
-SHOWN = 6
+_MOST_CP = 8
+SHOWN, NEAR = 6, 10  # rows of plans and of neighbours
 
 
 @dataclass(frozen=True)
@@ -108,16 +109,19 @@ def planner_page(
 
 def page(model: Model, cluster: Cluster, plan: Plan, run: TrainingRun) -> Bundle:
     """The page of one plan as MIME types; where it cannot run, why, and what could."""
-    best = _best(model, cluster, replace(plan, dp=1, tp=1, pp=1, microbatch=1))
-    other = _plans("best plans that fit, by search", best)
+    dense = model.experts == 1
+    base = replace(plan, dp=1, tp=1, pp=1, cp=1 if dense else plan.cp, ep=1, microbatch=1,
+                   recompute="none", sequence_parallel=False)  # fmt: skip
+    best = _best(model, cluster, base)
+    varied = "dp, tp, pp, cp" if dense else f"dp, tp, pp, ep; cp {plan.cp}"
+    other = _plans(f"best that fit, by search over {varied}", best)
     try:
         made = estimate(model, cluster, plan)
     except PlanError as error:
         lines = "".join(f"<div>{escape(line)}</div>" for line in str(error).splitlines())
         return _joined([(str(error), lines), _of(other)])
-    near = around(model, cluster, plan)
-    kept = near[: SHOWN - 2] + near[-2:] if len(near) > SHOWN else near
-    nearby = _changes(made, kept)
+    near = sorted(around(model, cluster, plan), key=lambda pair: _order(pair[1], made.fits))
+    nearby = _changes(made, near[: NEAR - 2] + near[-2:] if len(near) > NEAR else near)
     picture = PlanPicture(made).bundle()
     return _joined(
         [
@@ -127,6 +131,11 @@ def page(model: Model, cluster: Cluster, plan: Plan, run: TrainingRun) -> Bundle
             _of(other),
         ]
     )
+
+
+def _order(near: Estimate, fits: bool) -> tuple[bool, float]:
+    """What fits first, the fastest first; next to a plan that does not fit, then the smallest."""
+    return not near.fits, -near.mfu() if near.fits or fits else near.memory.total
 
 
 def _costs(made: Estimate, run: TrainingRun) -> list[tuple[str, str]]:
@@ -149,8 +158,12 @@ def _costs(made: Estimate, run: TrainingRun) -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=64)
 def _best(model: Model, cluster: Cluster, base: Plan) -> tuple[Estimate, ...]:
-    """The best few of a search; the base's cp, ep, v, ZeRO stage and batch stay."""
-    return tuple(search(model, cluster, base)[:SHOWN])
+    """The best few of a search.  v, ZeRO stage and batch stay; cp or, with experts, ep is varied:
+    both together take seconds.
+    """
+    if model.experts == 1:
+        return tuple(search(model, cluster, base, most_cp=_MOST_CP)[:SHOWN])
+    return tuple(search(model, cluster, base, most_ep=model.experts)[:SHOWN])
 
 
 def _changes(made: Estimate, near: Sequence[tuple[str, Estimate]]) -> Table:
