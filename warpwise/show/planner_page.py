@@ -173,7 +173,8 @@ def _changes(made: Estimate, near: Sequence[tuple[str, Estimate]]) -> Table:
 
 def _plans(title: str, found: Sequence[Estimate]) -> Table:
     rows = [
-        (f"{one.plan.split}, microbatch {one.plan.microbatch}, recompute {one.plan.recompute}",
+        (f"{one.plan.split}, microbatch {one.plan.microbatch}, recompute {one.plan.recompute}"
+         + ("" if one.plan.sequence_parallel or one.plan.tp == 1 else ", sequence whole"),
          *_figures(one))
         for one in found
     ]  # fmt: skip
