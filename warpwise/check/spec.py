@@ -22,7 +22,7 @@ from .tolerance import Tolerance, for_dtype
 
 Hints = Mapping[str, tuple[str, str]]
 FLOAT = Tolerance(1e-9, 1e-12)
-Found = tuple[str | tuple[str, ...], str]  # what an examination found: diagnoses, what is wrong
+Found = tuple[Any, str]  # a diagnosis or several, and what is wrong
 Owner = Callable[[tuple[int, ...], Case], tuple[Any, Any] | None]
 
 
