@@ -220,6 +220,11 @@ def own_positions_for_all(q, k, v, places, starts):
     return ring(q, k, v, lambda s, r, n: mask(places[r][:, None], places[r][None, :], starts))
 
 
+@impostor("ring_attention", diagnosis="places_ignored")
+def as_if_contiguous(q, k, v, places, starts):
+    return ring(q, k, v, right(torch.arange(places.numel()).view_as(places), starts))
+
+
 @impostor("ring_attention", diagnosis="own_block")
 def no_ring(q, k, v, places, starts):
     return ring(q, k, v, right(places, starts), steps=lambda n: 1)
@@ -363,10 +368,12 @@ def block_shares(q, k, v, log, d_out, D, seen, scale=None, own_log=False):
     return dS @ k, torch.stack([dS.T @ q, P.T @ d_out])
 
 
-def backward(q, k, v, out, log, d_out, places, how, causal=True, D=None, **more):
-    """how: what becomes of the shares: "home", "short", "long", "own", "others"."""
+def backward(q, k, v, out, log, d_out, places, how, causal=True, D=None, in_order=False, **more):
+    """how: what becomes of the shares: "home", "short", "lost", "own", "others", "lesson"."""
     rank, n = dist.get_rank(), dist.get_world_size()
     D = (d_out * out).sum(1, keepdim=True) if D is None else D
+    if in_order:
+        places = torch.arange(places.numel()).view_as(places)
     dq, block, travelling, own = 0, torch.stack([k, v]), None, None
     for step in range(n):
         if step:
@@ -424,6 +431,16 @@ def no_root_in_the_gradient(q, k, v, out, log, d_out, places):
 @impostor("ring_gradients", diagnosis="later_keys_seen")
 def no_mask_backward(q, k, v, out, log, d_out, places):
     return backward(q, k, v, out, log, d_out, places, "home", causal=False)
+
+
+@impostor("ring_gradients", diagnosis="places_ignored")
+def as_if_contiguous_backward(q, k, v, out, log, d_out, places):
+    return backward(q, k, v, out, log, d_out, places, "home", in_order=True)
+
+
+@impostor("ring_gradients", diagnosis="last_hop_missing")
+def added_where_it_is(q, k, v, out, log, d_out, places):
+    return backward(q, k, v, out, log, d_out, places, "lost")
 
 
 @impostor("ring_gradients", diagnosis="block_log")

@@ -504,6 +504,12 @@ def _own_places(world: World) -> list[Parts]:
     return attention(world, lambda a, b: seen(a, a))
 
 
+def _in_order(world: World) -> list[Parts]:
+    """Masks of a contiguous cut."""
+    _, _, _, places, starts = world.args[0]
+    return attention(world, lambda a, b: seen_by(contiguous(*places.shape), a, b, starts))
+
+
 def _last_log(world: World) -> list[Parts]:
     """The right output, the log-sum-exp of the last block."""
     seen = _seen(world)
@@ -541,6 +547,7 @@ RING_ATTENTION = _telling_nan(ranks_spec(
         "mask_half_right": lambda world: attention(world, _start_alone(world)),
         "other_owner": _other_owner,
         "own_places": _own_places,
+        "places_ignored": _in_order,
         "own_block": lambda world: attention(world, _seen(world), lambda rank, n: [rank]),
         "last_block_lost": lambda world: attention(
             world, _seen(world), lambda rank, n: [(rank - s) % n for s in range(n - 1)]
@@ -558,6 +565,7 @@ RING_ATTENTION = _telling_nan(ranks_spec(
         "other_owner": "The mask belongs to the block of rank r + s; in step s it is that of "
         "rank r - s.",
         "own_places": "The mask uses this rank's own positions for every block.",
+        "places_ignored": "The mask takes the cut as contiguous; places has the positions.",
         "own_block": "Only the rank's own keys are used.",
         "last_block_lost": "The block that comes last is not used.",
         "not_scaled": "The scores are not divided by sqrt(d).",
@@ -581,6 +589,10 @@ RING_ATTENTION = _telling_nan(ranks_spec(
         "own_places": (
             "Whose keys are in the block of step 1?",
             "Those of owner = (rank - step) % n: key positions are places[owner].",
+        ),
+        "places_ignored": (
+            "Which positions have the rank's own tokens?",
+            "places[rank], in any order; those of the block are places[owner].",
         ),
         "own_block": ("Who has the other keys?", "Pass K and V round, n - 1 times."),
         "last_block_lost": (
@@ -633,10 +645,11 @@ def gradient_worlds(rng: np.random.Generator, level: Level) -> Iterator[World]:
 
 def shares(
     world: World, causal: bool = True, with_d: bool = True, scale_back: bool = True,
-    own_log: bool = False,
+    own_log: bool = False, in_order: bool = False,
 ) -> tuple[dict[tuple[int, int], Array], dict[tuple[int, int], tuple[Array, Array]]]:  # fmt: skip
     """dQ, and (dK, dV), of each pair (rank of the queries, rank of the keys)."""
     n, places = world.ranks, world.args[0][6]
+    places = contiguous(*places.shape) if in_order else places
     dq, dkv = {}, {}
     for a, (q, _, _, out, log, d_out, _) in enumerate(world.args):
         scale = q.shape[1] ** -0.5
@@ -675,6 +688,16 @@ def gradients(
     return found
 
 
+def _last_hop_missing(world: World) -> list[list[Array]]:
+    """The own share of the own block, and all others' of the right neighbour's."""
+    own = gradients(world, lambda rank, n: [rank])
+    next_one = gradients(world, lambda rank, n: [a for a in range(n) if a != rank], ahead=1)
+    return [
+        [dq, dk + more_dk, dv + more_dv]
+        for (dq, dk, dv), (_, more_dk, more_dv) in zip(own, next_one, strict=True)
+    ]
+
+
 RING_GRADIENTS = _telling_nan(ranks_spec(
     "ring_gradients", UNIT, 3, gradient_worlds, gradients,
     ("q", "k", "v", "out", "log", "d_out", "places"), ring_limits(4),
@@ -683,15 +706,13 @@ RING_GRADIENTS = _telling_nan(ranks_spec(
         "own_share_lost": lambda world: gradients(
             world, lambda rank, n: [a for a in range(n) if a != rank]
         ),
-        "last_share_lost": lambda world: gradients(
-            world, lambda rank, n: [a for a in range(n) if a != (rank - 1) % n]
-        ),
         "not_home": lambda world: gradients(world, ahead=1),
-        "gone_too_far": lambda world: gradients(world, ahead=-1),
+        "last_hop_missing": _last_hop_missing,
         "own_keys_alone": lambda world: gradients(world, keys=lambda rank, n: [rank]),
         "d_left_out": lambda world: gradients(world, with_d=False),
         "not_scaled": lambda world: gradients(world, scale_back=False),
         "later_keys_seen": lambda world: gradients(world, causal=False),
+        "places_ignored": lambda world: gradients(world, in_order=True),
         "block_log": lambda world: gradients(world, own_log=True),
         "exchanged": lambda world: [[q, v, k] for q, k, v in gradients(world)],
     },
@@ -699,14 +720,14 @@ RING_GRADIENTS = _telling_nan(ranks_spec(
         **NOT_FINITE, **TOO_LARGE,
         "own_share": "dK and dV have the share of the own queries alone.",
         "own_share_lost": "dK and dV have the shares of all others; the own one is missing.",
-        "last_share_lost": "The share of the rank that a block visits last is missing.",
         "not_home": "Each rank returns dK and dV of its right neighbour: they have not come home.",
-        "gone_too_far": "Each rank returns dK and dV of its left neighbour: they went one step too "
-        "far.",
+        "last_hop_missing": "The own share is added to the gradient of the right neighbour's "
+        "block, which has not been sent home.",
         "own_keys_alone": "dQ has the share of the own keys alone.",
         "d_left_out": "D is missing in dS.",
         "not_scaled": "dQ and dK are not divided by sqrt(d).",
         "later_keys_seen": "Pairs with later keys have a share.",
+        "places_ignored": "The mask takes the cut as contiguous; places has the positions.",
         "block_log": "The shares are computed with the log-sum-exp of one block, not of all keys.",
         "exchanged": "dK and dV are exchanged.",
         "too_many_bytes": "More travels than K, V, dK and dV of one block in each of n - 1 steps.",
@@ -721,17 +742,13 @@ RING_GRADIENTS = _telling_nan(ranks_spec(
             "What did you compute with your own block in step 0?",
             "Keep that share, and add it to what comes home.",
         ),
-        "last_share_lost": (
-            "How many ranks does a gradient visit before it is home?",
-            "n - 1 others: each adds its share before it sends.",
-        ),
         "not_home": (
             "Where is the gradient of block r after the last step?",
             "At rank r - 1, which adds its share and sends it on to its owner.",
         ),
-        "gone_too_far": (
-            "How many steps does a gradient travel from the right neighbour home?",
-            "n - 1 steps: do not send it in the last one.",
+        "last_hop_missing": (
+            "Whose block is at a rank in the last step?",
+            "That of the right neighbour: send its gradient there, then add the own share.",
         ),
         "own_keys_alone": ("Which keys did your queries see?", "Add up dQ over all blocks."),
         "d_left_out": (
@@ -745,6 +762,10 @@ RING_GRADIENTS = _telling_nan(ranks_spec(
         "later_keys_seen": (
             "Has a key after the query a share?",
             "No: scores of hidden pairs are -inf, so that P is 0.",
+        ),
+        "places_ignored": (
+            "Which positions have the rank's own tokens?",
+            "places[rank], in any order; those of the block are places[owner].",
         ),
         "block_log": (
             "What is the share of a key among all keys?",
