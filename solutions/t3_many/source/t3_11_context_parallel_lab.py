@@ -89,6 +89,7 @@ A query sees the keys at its own position and before.
 **Required.** A list with the pairs of query and key of each rank, in all steps together; and the number of pairs that the ring waits for: in each step all wait for the rank with the most.
 
 **Examples.** `busy_pairs([[0, 1], [2, 3]])` is `([3, 7], 7)`: 3 pairs in step 0 and 4 in step 1. `busy_pairs([[0, 3], [1, 2]])` is `([5, 5], 5)`.
+`busy_pairs([[0, 1], [2, 5], [3, 4]])` is `([3, 9, 9], 11)`: no rank has 11 pairs, yet all wait for so many.
 """
 
 

@@ -129,6 +129,7 @@ def places_inputs(rng: np.random.Generator, level: Level) -> Iterator[tuple[list
     yield ([[0, 1], [2, 3]],)
     yield ([[0, 3], [1, 2]],)
     yield ([[0, 1, 2]],)
+    yield ([[0, 1], [2, 5], [3, 4]],)  # the smallest whose wait is no rank's sum
     yield (contiguous(4, 3).tolist(),)
     yield (zigzag(3, 4).tolist(),)
     for n, c in ((3, 2), (4, 5), (5, 1)) if level == "student" else ((5, 3), (6, 4), (3, 7)):
