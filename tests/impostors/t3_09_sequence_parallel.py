@@ -260,6 +260,11 @@ def detached(x, norm, up, down, bias):
     return built(x, norm, up, down, bias).detach()
 
 
+@impostor("sequence_mlp", diagnosis="no_gradient")
+def norm_detached(x, norm, up, down, bias):
+    return built(x, norm.detach(), up, down, bias)
+
+
 @impostor("sequence_mlp", diagnosis="wrong_values")
 def without_the_norm(x, norm, up, down, bias):
     y = operator(gathered, scattered)(x * operator(same, reduced)(norm))

@@ -20,7 +20,8 @@ from ...fabric.backward import (
 )
 from ..cases import Level
 from ..ranked import Limits, World, ranks_spec
-from ..spec import FunctionSpec
+from ..spec import FLOAT, FunctionSpec
+from ..values import equal, mismatch, show
 
 UNIT = "t3_09_sequence_parallel"
 
@@ -258,44 +259,57 @@ def _by_identity(found: list[Any], weights: list[Any]) -> int:
     return sum(_whole([tensor for tensor in found if id(tensor) not in same]).values())
 
 
+MISCOUNTS: dict[str, Callable[[str, int, int], int]] = {
+    "views_of_weights": _miscounted(_by_identity),
+    "weights_counted": _miscounted(lambda found, weights: sum(_whole(found).values())),
+    "part_of_a_storage": _miscounted(lambda found, weights: _seen(_own(found, weights))),
+    "counted_twice": _miscounted(
+        lambda found, weights: sum(tensor.nbytes for tensor in _own(found, weights))
+    ),
+    "storages_twice": _miscounted(
+        lambda found, weights: sum(
+            tensor.untyped_storage().nbytes() for tensor in _own(found, weights)
+        )
+    ),
+    "twice_with_weights": _miscounted(
+        lambda found, weights: sum(tensor.nbytes for tensor in found)
+    ),
+    "by_address": _miscounted(
+        lambda found, weights: sum(
+            {
+                tensor.data_ptr(): tensor.untyped_storage().nbytes()
+                for tensor in _own(found, weights)
+            }.values()
+        )
+    ),
+    "in_numbers": _miscounted(
+        lambda found, weights: sum(
+            tensor.untyped_storage().nbytes() // tensor.element_size()
+            for tensor in {_place(t): t for t in _own(found, weights)}.values()
+        )
+    ),
+    "all_float32": _miscounted(
+        lambda found, weights: sum(
+            4 * tensor.untyped_storage().nbytes() // tensor.element_size()
+            for tensor in {_place(t): t for t in _own(found, weights)}.values()
+        )
+    ),
+}
+
+
+def counted(args: Sequence[Any], got: Any) -> Found:
+    """Whether a counter is right, and which mistake it makes."""
+    want = kept_by(*args)
+    if type(got) is not int:
+        return "wrong_type", f"it returned {show(got)}; an int is asked for"
+    if got == want:
+        return None
+    slug = next((name for name, wrong in MISCOUNTS.items() if wrong(*args) == got), "wrong_values")
+    return slug, f"it returned {got:,}; {want:,} bytes are kept"
+
+
 SAVED_BYTES = FunctionSpec(
     "saved_bytes", UNIT, 2, pass_inputs, kept_by,
-    suspects={
-        "views_of_weights": _miscounted(_by_identity),
-        "weights_counted": _miscounted(lambda found, weights: sum(_whole(found).values())),
-        "part_of_a_storage": _miscounted(lambda found, weights: _seen(_own(found, weights))),
-        "counted_twice": _miscounted(
-            lambda found, weights: sum(tensor.nbytes for tensor in _own(found, weights))
-        ),
-        "storages_twice": _miscounted(
-            lambda found, weights: sum(
-                tensor.untyped_storage().nbytes() for tensor in _own(found, weights)
-            )
-        ),
-        "twice_with_weights": _miscounted(
-            lambda found, weights: sum(tensor.nbytes for tensor in found)
-        ),
-        "by_address": _miscounted(
-            lambda found, weights: sum(
-                {
-                    tensor.data_ptr(): tensor.untyped_storage().nbytes()
-                    for tensor in _own(found, weights)
-                }.values()
-            )
-        ),
-        "in_numbers": _miscounted(
-            lambda found, weights: sum(
-                tensor.untyped_storage().nbytes() // tensor.element_size()
-                for tensor in {_place(t): t for t in _own(found, weights)}.values()
-            )
-        ),
-        "all_float32": _miscounted(
-            lambda found, weights: sum(
-                4 * tensor.untyped_storage().nbytes() // tensor.element_size()
-                for tensor in {_place(t): t for t in _own(found, weights)}.values()
-            )
-        ),
-    },
     causes={
         "weights_counted": "Weights are counted; they are there anyway.",
         "views_of_weights": "Weights are left out only where they are saved as they are; most are "
@@ -344,7 +358,7 @@ SAVED_BYTES = FunctionSpec(
             "untyped_storage().nbytes() is right for all.",
         ),
     },
-    run=saved_bytes, takes=("run", "weights"),
+    examine=counted, run=saved_bytes, takes=("run", "weights"),
     said=lambda args: f"{CODE[args[0]]}, with x of {args[1]} x {args[2]}",
 )  # fmt: skip
 
@@ -357,17 +371,26 @@ def ring(ranks: int, nbytes: float) -> float:
     return (ranks - 1) / ranks * nbytes
 
 
-def by_hand(spec: FunctionSpec, most_kept: Callable[[World], int]) -> FunctionSpec:
-    """`spec` with a backward that is judged by what is kept for it, in bytes on a rank."""
-    inner = spec.examine
+def with_backward(
+    spec: FunctionSpec, most_kept: Callable[[World], int] | None = None
+) -> FunctionSpec:
+    """`spec` of a function on ranks whose backward is run, too.
+
+    most_kept: bytes that the forward pass may leave on a rank; where it is given,
+    torch.utils.checkpoint may not be used.
+    """
+    inner, names = spec.examine, ("the output", *(f"the gradient of {name}" for name in spec.takes))
     assert inner is not None
 
     def examine(args: Sequence[Any], got: Any) -> Found:
         told = dict(got) if isinstance(got, dict) else got
-        kept = told.pop("kept", None) if isinstance(told, dict) else None
-        library = told.pop("library", None) if isinstance(told, dict) else None
+        kept = library = None
+        if most_kept is not None and isinstance(told, dict):
+            kept, library = told.pop("kept", None), told.pop("library", None)
         found = inner(args, told)
-        if found:
+        if found and found[0] in ("wrong_values", "wrong_type"):
+            return _which(told["values"], spec.reference(args[0]), names) or found
+        if found or most_kept is None:
             return found
         if type(kept) is not int or type(library) is not bool:
             return "not_told", "what came back is not what a run on ranks tells"
@@ -381,8 +404,46 @@ def by_hand(spec: FunctionSpec, most_kept: Callable[[World], int]) -> FunctionSp
             )
         return None
 
-    causes = {"library_used": LIBRARY[1], **spec.causes}
-    return replace(spec, run=kept_on_ranks, examine=examine, causes=causes)
+    run = backward_on_ranks if most_kept is None else kept_on_ranks
+    causes = {**spec.causes, **BACKWARD_CAUSES}
+    return replace(
+        spec, run=run, examine=examine, causes=causes, hints={**spec.hints, **BACKWARD_HINTS}
+    )
+
+
+def _which(values: Sequence[Any], wanted: Sequence[Any], names: Sequence[str]) -> Found:
+    """The first value that is wrong, by its name."""
+    for rank, (row, right) in enumerate(zip(values, wanted, strict=True)):
+        if not isinstance(row, list) or len(row) != len(names):
+            return None
+        for name, got, want in zip(names, row, right, strict=True):
+            if got is None:
+                return "no_gradient", f"rank {rank}: {name} is missing"
+            if mismatch(got, want) or not equal(got, want, FLOAT):
+                return "wrong_values", (
+                    f"rank {rank}: {name} is {show(got)}, expected {show(want)}"
+                )
+    return None
+
+
+BACKWARD_CAUSES = {
+    "library_used": LIBRARY[1],
+    "no_gradient": "Autograd does not come there from the output.",
+    "rank_failed": "A rank raised an exception: in the function, in its backward pass, or because "
+    "there is no way back from what it returned.",
+}
+BACKWARD_HINTS = {
+    "no_gradient": (
+        "Is every argument used, and none of them detached?",
+        "What backward of a torch.autograd.Function returns belongs to the inputs of its forward, "
+        "in their order.",
+    ),
+    "rank_failed": (
+        "Does the message name a line of yours, or what you returned?",
+        "Return one tensor, as autograd made it; the check calls its backward.  What backward of "
+        "a torch.autograd.Function returns has the shape of what went into forward.",
+    ),
+}
 
 
 # -- sequence_mlp ------------------------------------------------------------------------------
@@ -459,7 +520,7 @@ def _mlp_wire(world: World) -> float:
     return 4 * ring(n, n * x.nbytes) + 2 * ring(n, 2 * x[0].nbytes)
 
 
-SEQUENCE_MLP = replace(ranks_spec(
+SEQUENCE_MLP = with_backward(ranks_spec(
     "sequence_mlp", UNIT, 3, mlp_worlds, mlp, ("x", "norm", "up", "down", "bias"),
     Limits(most_wire=_mlp_wire),
     suspects={
@@ -538,12 +599,8 @@ SEQUENCE_MLP = replace(ranks_spec(
             "Which calls carry tokens x h numbers, forward and backward?",
             "One all-gather and one reduce-scatter each way; norm and bias travel as h numbers.",
         ),
-        "wrong_type": (
-            "Which of the five gradients is there, and which is not?",
-            "All five arguments have to be used through autograd, none detached.",
-        ),
     },
-), run=backward_on_ranks)  # fmt: skip
+))  # fmt: skip
 
 
 # -- gathered_linear ---------------------------------------------------------------------------
@@ -580,7 +637,7 @@ def linear(
     return found
 
 
-GATHERED_LINEAR = by_hand(ranks_spec(
+GATHERED_LINEAR = with_backward(ranks_spec(
     "gathered_linear", UNIT, 2, linear_worlds, linear, ("x", "weight"),
     Limits(most_wire=lambda w: 3 * ring(w.ranks, w.ranks * w.args[0][0].nbytes)),
     suspects={
@@ -811,9 +868,9 @@ def chosen(args: Sequence[Any], got: Any) -> Found:
     """Whether a choice is one, fits and is the cheapest."""
     parts, budget = args
     if not isinstance(got, list) or any(type(k) is not int for k in got):
-        return "no_list", f"{got!r:.80} is no list of numbers of parts"
+        return "no_list", f"{show(got)} is no list of numbers of parts"
     if any(not 0 <= k < len(parts) for k in got) or len(set(got)) != len(got):
-        return "no_list", f"{got!r:.80} is no choice of {len(parts)} parts, numbered from 0"
+        return "no_list", f"{show(got)} is no choice of {len(parts)} parts, numbered from 0"
     left = sum(kept for k, (kept, _) in enumerate(parts) if k not in got)
     cost, least = sum(parts[k][1] for k in got), cheapest(parts, budget)
     if left > budget:
