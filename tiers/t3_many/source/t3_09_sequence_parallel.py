@@ -327,6 +327,7 @@ print("dx right:", torch.allclose(torch.cat([v[1] for v in values]), dx))
 print("d_down right:", torch.allclose(torch.cat([v[2]["down"] for v in values], 1), grads["down"]))
 print("bytes sent, tensor:  ", by_tensor.ledger.wire[0], "(modelled)")
 print("bytes sent, sequence:", by_sequence.ledger.wire[0], "(modelled)")
+print("4 calls x 2 x 3/4 x 12 tokens x 8 x 8 bytes:", 4 * 2 * 3 / 4 * 12 * 8 * 8)
 by_sequence.ledger
 
 # %% [markdown]
@@ -353,7 +354,7 @@ Nothing fails: the ranks update their copies differently, and these drift apart.
 
 And dropout after the sum? With tensor parallelism all ranks had to draw the same mask. Now each has other tokens, so each must draw *another* one: the rule of the last lesson turns round.
 
-## 6. An input that is kept twice too often
+## 6. What is still whole
 
 The scheme should divide all by t: 114 / 8 = 14.25. Does it?
 """
@@ -395,7 +396,20 @@ def counted():
     return flops
 
 
+def kept(x, w):
+    with saved(w.values()) as found:
+        layer(x, w, 2, **gathered_again(4))
+    return found.bytes
+
+
+def kept_here():
+    rank = dist.get_rank()
+    return kept(tokens.chunk(4)[rank].clone().requires_grad_(), cut(whole, rank, 4))
+
+
 outcome = run_ranks(counted, 4)
+on_meta = kept(torch.empty(3, 8, device="meta").requires_grad_(), weights(8, 4, dtype=dy.dtype))
+print("bytes kept, real ranks:", run_ranks(kept_here, 4).values, " on meta:", on_meta)
 print("left on a rank:", units(s, h, a, 8, tokens=s // 8, **gathered_again(8)))
 print("guesses:", guesses)
 print("all-gathers, both ways together:", outcome.ledger.of("all_gather").calls[0])
@@ -403,7 +417,7 @@ print("operations of the products:", outcome.values[0])
 
 # %% [markdown]
 r"""
-**14.25** units are left. There are 10 all-gathers in all: 4 for the way before, so **6** now, two more for each layer. And **no** product runs again: PyTorch stops running again as soon as it has what the backward pass needs, and that is the input of `F.linear`, not its result.
+**14.25** units are left, and on four real ranks exactly the bytes are kept that `meta` says. There are 10 all-gathers in all: 4 for the way before, so **6** now, two more for each layer. And **no** product runs again: PyTorch stops running again as soon as it has what the backward pass needs, and that is the input of `F.linear`, not its result.
 
 So "the same bytes" has a footnote: where the gathered inputs are thrown away, a layer sends 10 halves of an all-reduce instead of 8. Megatron-LM hides the two behind a product of the backward pass [1]. In the lab you write this operator yourself.
 
@@ -461,6 +475,7 @@ print(f"selective, if it may stop early: {operations(core=selective, early=True)
 r"""
 Full: **2** units, for **33.33 %**, a whole forward pass more. Selective: 34 units, for **0.90 %**. That is the bargain: two thirds of the memory for one hundredth of the work.
 If PyTorch stops as soon as it has what it needs, the product with v is not repeated, and half of this remains.
+On ranks, full recomputation also calls the collectives of the forward pass again.
 
 ## 8. An audit
 
