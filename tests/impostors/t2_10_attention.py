@@ -212,6 +212,8 @@ def forward(
     begin, last = 0, m
     if CAUSAL and FAULT != "no skip":
         last = min(m, first + BQ + m - n)
+    if CAUSAL and FAULT == "ends early":
+        last = min(m, first + BQ)
     if FAULT == "first tile":
         last = min(last, BK)
     if FAULT == "last tile":
@@ -260,6 +262,8 @@ def forward(
             old = tl.full((BQ,), 1.0, tl.float32)
         if FAULT == "float32":
             acc = tl.dot(p, values.to(tl.float32), acc * old[:, None], input_precision="ieee")
+        elif FAULT == "float16":
+            acc = acc * old[:, None] + tl.dot(p.to(tl.float16), values, out_dtype=tl.float16)
         else:
             acc = tl.dot(p.to(tl.float16), values, acc * old[:, None])
         top = new
@@ -486,6 +490,24 @@ def without_tensor_cores(
     CAUSAL: tl.constexpr, BQ: tl.constexpr, BK: tl.constexpr, D: tl.constexpr,
 ):  # fmt: skip
     forward(out, lse, q, k, v, n, m, d, scale, CAUSAL, BQ, BK, D, "float32")
+
+
+@impostor("flash_forward", diagnosis="not_compiled_so")
+@triton.jit
+def products_in_float16(
+    out, lse, q, k, v, n, m, d, scale,
+    CAUSAL: tl.constexpr, BQ: tl.constexpr, BK: tl.constexpr, D: tl.constexpr,
+):  # fmt: skip
+    forward(out, lse, q, k, v, n, m, d, scale, CAUSAL, BQ, BK, D, "float16")
+
+
+@impostor("flash_forward", diagnosis="loop_ends_early")
+@triton.jit
+def as_many_keys_as_queries(
+    out, lse, q, k, v, n, m, d, scale,
+    CAUSAL: tl.constexpr, BQ: tl.constexpr, BK: tl.constexpr, D: tl.constexpr,
+):  # fmt: skip
+    forward(out, lse, q, k, v, n, m, d, scale, CAUSAL, BQ, BK, D, "ends early")
 
 
 @impostor("flash_forward", diagnosis="max_not_subtracted")

@@ -139,7 +139,7 @@ r"""
 **Given.** The grid is `(triton.cdiv(n, BQ), heads)`: a program takes BQ queries of one head and walks along the keys, BK at a time.
 
 **Required.** `out` = softmax(scale * q k^T) v with the hidden scores left out, `lse` the logarithm of the sum of exp(score) of each row. Scores may be as large as 1e4, or as small as -1e4.
-Both products are `tl.dot` of float16 tiles, which become `mma.sync`. A tile of q is loaded once; with `CAUSAL`, tiles of keys that no query of the program sees are not loaded.
+Both products are `tl.dot` of float16 tiles with a float32 sum, which become `mma.sync`. A tile of q is loaded once; with `CAUSAL`, tiles of keys that no query of the program sees are not loaded.
 
 **Example.** n = 5, m = 2, causal: queries 0 to 2 see no key, query 3 sees key 0, query 4 sees both.
 """

@@ -468,6 +468,18 @@ def walked(case: Case, sums: bool, outs: bool) -> Found:
         return {"out": acc / np.where(total > 0, total, 1)[..., None], "lse": lse}
 
 
+def ended_early(case: Case) -> Found:
+    """A causal loop that ends at the end of its queries, as if there were as many keys."""
+    n, m, bq, bk = (case.args[name] for name in ("n", "m", "BQ", "BK"))
+    ends = np.arange(n) // bq * bq + bq
+
+    def mask(_: Case) -> Array:
+        loaded = -(-np.minimum(m, ends) // bk) * bk
+        return np.asarray(visible(case) & (np.arange(m)[None, :] < loaded[:, None]))
+
+    return attend(case, mask) if case.args["CAUSAL"] else attend(case)
+
+
 def zeros_seen(case: Case) -> Found:
     """Lanes beyond the last key count as keys of zeros, in every tile that is visited."""
     s, v, size = scored(case), given(case, "v")[0], case.args["BK"]
@@ -578,10 +590,15 @@ def forward_bytes(case: Case, *, rows: int = 1, lse: int = 0) -> int:
     return len(case.args["q"]) * (2 * (rows * n * d + 2 * keys * d) + 4 * lse * n)
 
 
-def _no_tensor_core(code: object) -> str | None:
-    if any(name.startswith("mma.sync") for name in code.matrix):  # type: ignore[attr-defined]
-        return None
-    return "The compiled kernel has no mma.sync: the products run outside the tensor cores."
+def _tensor_cores(code: object) -> str | None:
+    """What is missing where not all products are float16 by float16 into float32."""
+    found = [name for name in code.matrix if name.startswith("mma.sync")]  # type: ignore[attr-defined]
+    if not found:
+        return "The compiled kernel has no mma.sync: the products run outside the tensor cores."
+    for name in found:
+        if not name.endswith("f32.f16.f16.f32"):
+            return f"The compiled kernel has {name}, not f32.f16.f16.f32: float16 in, float32 sums."
+    return None
 
 
 #: Causal with fewer queries than keys: 3 tiles of queries, 1 + 3, 2 + 3, ... tiles of keys.
@@ -642,7 +659,7 @@ FLASH_FORWARD = TritonSpec(
         Traffic("loaded", forward_bytes),
         Traffic("stored", lambda case: 2 * case.args["q"].size + 4 * case.args["lse"].size),
     ),
-    compiled=(CompiledFact("sm_80", _no_tensor_core),),
+    compiled=(CompiledFact("sm_80", _tensor_cores),),
     counted=lambda: forward_case(np.random.default_rng(10), COUNTED),
     suspects={
         "nan_for_empty": lambda case: nan_rows(attend(case), empty(case)),
@@ -655,6 +672,7 @@ FLASH_FORWARD = TritonSpec(
         "causal_top_left": lambda case: attend(case, top_left),
         "itself_hidden": lambda case: attend(case, itself_hidden),
         "zero_keys_seen": zeros_seen,
+        "loop_ends_early": ended_early,
         "neither_rescaled": lambda case: walked(case, False, False),
         "output_not_rescaled": lambda case: walked(case, True, False),
         "sum_not_rescaled": lambda case: walked(case, False, True),
@@ -682,6 +700,8 @@ FLASH_FORWARD = TritonSpec(
         "scale_missing": "The scale is not in the result.",
         "usual_scale": "The scale is 1 / sqrt(d); the kernel is given another one.",
         "zero_keys_seen": "Lanes beyond the last key count as keys with score 0.",
+        "loop_ends_early": "With more keys than queries the last keys are missing: the loop ends "
+        "at the end of the tile of queries.",
         "neither_rescaled": "When the maximum rises, the old sum and the old output keep the old "
         "maximum in their exponents.",
         "output_not_rescaled": "When the maximum rises, the output so far keeps the old maximum "
@@ -727,6 +747,10 @@ FLASH_FORWARD = TritonSpec(
         "zero_keys_seen": (
             "Which score has a lane beyond the last key?",
             "-inf: tl.where(j[None, :] < m, s, -float('inf')).",
+        ),
+        "loop_ends_early": (
+            "n = 6, m = 40, causal: how many keys does the last query see?",
+            "All 40: query i sees i + m - n + 1 keys, so the loop ends at first + BQ + m - n.",
         ),
         "neither_rescaled": (
             "A later tile has a larger maximum.  What do the older terms have in their exponent?",
@@ -943,8 +967,8 @@ FLASH_ELEMENTS = FunctionSpec(
             "6: a row of tiles loads min(m, visits * bk) keys.",
         ),
         "only_seen_keys": (
-            "What does the mask of the lesson's load of k ask for?",
-            "j < m alone.  So min(m, visits * bk) keys.",
+            "How much of a tile on the diagonal does a visit load?",
+            "All of it that lies below m.  So min(m, visits * bk) keys.",
         ),
         "keys_once": (
             "Which programs need key 0?",
