@@ -32,7 +32,7 @@ SEEDS = {
 #: What stands in a lesson where it does not use the word itself.
 STEMS = {
     "interconnects": "nvlink", "microbatch scheduling": "schedule", "transfers": "cop",
-    "hierarchical": "two level", "launch overhead": "launch",
+    "hierarchical": "two level", "launch overhead": "launch", "MoE": "mixture", "imbalance": "skew",
 }  # fmt: skip
 
 
