@@ -78,7 +78,7 @@ print(f"4.4 GB are {4.4 / one_pass:.1f} passes")
 
 # %% [markdown]
 r"""
-**18.8** passes, and the factor is the "up to 9x fewer HBM accesses" of the paper. We count 11 for the bare lines. The figure's text does not list its kernels; a mask and a dropout, each a kernel of its own, read and write the matrix again, forward and backward.
+**18.8** passes, and the factor is the "up to 9x fewer HBM accesses" of the paper. We count 11 for the bare lines. The figure's text does not list its kernels; a mask and a dropout, each a kernel of its own, read and write the matrix again, forward and backward: eight passes more, 19 in all.
 
 *HBM* is the GPU's memory, the DRAM of the other lessons. The paper's name is used wherever attention is discussed, so we use it here, too.
 
