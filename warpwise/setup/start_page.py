@@ -74,6 +74,8 @@ def build_page(page: Path, units: Sequence[Unit], backend: str, news: Sequence[s
         "",
         "- The [index](index.md) says which units teach what, "
         "the [glossary](glossary.md) explains each term in a sentence, with the Polish word.",
+        "- To plan a training run, type `from warpwise.show import planner_page` and "
+        "`planner_page()` into any notebook.",
         "- To see what this machine can do, open a terminal (File, New, Terminal) and type "
         "`python -m warpwise doctor`.",
         "- To begin a lab again, rename or delete your copy and type `python -m warpwise mine`.",

@@ -535,7 +535,7 @@ print(f"restarts of 20 minutes and checkpoints that take no time: {np.exp(-1200 
 # %% [markdown]
 r"""
 With restarts of 5 minutes, a checkpoint of 30 seconds at most; with restarts of 20 minutes no checkpoint is fast enough. So a run of that size *needs* checkpoints that take seconds, and restarts that take minutes. The published 90 percent is believable, and it tells how much work lies behind it.
-The curves are flat at the top: saving half as often as is best costs a point or two, a quarter as often up to ten and more.
+The curves are flat at the top: saving half as often as is best costs one to three points, a quarter as often three to thirteen.
 
 ## 9. The page
 
@@ -570,7 +570,7 @@ Try this: find the three single turns that each gain most from the plan above, a
 2. V. Korthikanti and others, "Reducing Activation Recomputation in Large Transformer Models", 2022: table 5; configurations as encoded in Calculon, `validation/seqsel`. <https://arxiv.org/abs/2205.05198>, <https://github.com/calculon-ai/calculon>
 3. NVIDIA, Megatron-LM, README of May 2022: MFU and HFU. <https://github.com/NVIDIA/Megatron-LM>
 4. J. Austin and others, "How to Scale Your Model", 2025, part 6, Training LLaMA 3 on TPUs. <https://jax-ml.github.io/scaling-book/applied-training>
-5. Llama team, "The Llama 3 Herd of Models", 2024, section 3.3: 466 interruptions in 54 days, 419 of them unexpected. <https://arxiv.org/abs/2407.21783>
+5. Llama team, "The Llama 3 Herd of Models", 2024: table 3, shapes; section 3.3, 466 interruptions in 54 days, 419 of them unexpected. <https://arxiv.org/abs/2407.21783>
 6. J. T. Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", Future Generation Computer Systems 22, 2006; the intervals stand with figures 3 to 5. <https://doi.org/10.1016/j.future.2004.11.016>
 7. J. W. Young, "A first order approximation to the optimum checkpoint interval", Communications of the ACM 17, 1974. <https://doi.org/10.1145/361147.361115>
 """
