@@ -11,8 +11,8 @@ from __future__ import annotations
 
 #: name -> module; only the one that is asked for is loaded.
 COMMANDS = {
-    "export": "grading.commands.export",
     "grade": "grading.commands.grade",
     "one": "grading.commands.one",
     "rescore": "grading.commands.rescore",
+    "export": "grading.commands.export",
 }
