@@ -178,7 +178,8 @@ def _values(
         for slug, mistake in suspects.items():
             known = plain.decode(plain.encode(list(mistake(world))))
             if all(_same(a, b, tolerance) for a, b in zip(values, known, strict=True)):
-                return slug, f"rank {rank} returned {show(value)}, expected {show(want)}"
+                said = f"rank {rank} returned {show(value)}, expected {show(want)}"
+                return slug, f"rank {rank}: {problem}" if problem else said
         if problem:
             return "wrong_type", f"rank {rank}: {problem}"
         return "wrong_values", f"rank {rank} returned {show(value)}, expected {show(want)}"
@@ -245,8 +246,9 @@ def _said(world: World) -> str:
 def _size(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape}"
-    if isinstance(value, list) and value and isinstance(value[0], np.ndarray):
-        return f"{len(value)} x {_size(value[0])}"
+    if isinstance(value, list) and value and all(isinstance(one, np.ndarray) for one in value):
+        sizes = {_size(one) for one in value}
+        return f"{len(value)} x {sizes.pop()}" if len(sizes) == 1 else f"{len(value)} arrays"
     return show(value)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MIB = 1 << 20
-SETTLE = 0.001  # seconds
+SETTLE = 0.003  # seconds
 KINDS = ("parameters", "gradients", "optimizer", "buffers")
 
 

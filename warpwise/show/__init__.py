@@ -24,6 +24,7 @@ from .roofline import show_roofline, turn_roofline
 from .rounds import Rounds, show_rounds
 from .sectors import Sectors, show_sectors
 from .stages import Stages, show_stages
+from .states import StatesPicture, show_states
 from .steps import Steps, show_steps
 from .tables import Table, table
 from .timeline import show_timeline
@@ -31,11 +32,11 @@ from .trace import TracePicture, show_trace, trace_lanes, trace_totals
 
 __all__ = [
     "BankMap", "Flow", "FormatPicture", "Gantt", "LadderPicture", "LaneQueues", "Lanes",
-    "OverlapPicture", "Picture", "PlanPicture", "Rounds", "Sectors", "Stages", "Steps", "Table",
-    "TracePicture", "TrainingRun", "compare", "planner_page", "show_banks", "show_chunks",
-    "show_flow", "show_format", "show_fragments", "show_holdings", "show_lanes", "show_occupancy",
-    "show_overlap", "show_pairs", "show_plan", "show_queues", "show_roofline", "show_rounds",
-    "show_sass", "show_schedule", "show_sectors", "show_stages", "show_steps", "show_threads",
-    "show_timeline", "show_trace", "table", "trace_lanes", "trace_totals", "turn_plan",
-    "turn_roofline",
+    "OverlapPicture", "Picture", "PlanPicture", "Rounds", "Sectors", "Stages", "StatesPicture",
+    "Steps", "Table", "TracePicture", "TrainingRun", "compare", "planner_page", "show_banks",
+    "show_chunks", "show_flow", "show_format", "show_fragments", "show_holdings", "show_lanes",
+    "show_occupancy", "show_overlap", "show_pairs", "show_plan", "show_queues", "show_roofline",
+    "show_rounds", "show_sass", "show_schedule", "show_sectors", "show_stages", "show_states",
+    "show_steps", "show_threads", "show_timeline", "show_trace", "table", "trace_lanes",
+    "trace_totals", "turn_plan", "turn_roofline",
 ]  # fmt: skip
