@@ -54,6 +54,7 @@ check: env  ## lint, types, fast tests, notebooks in sync
 bench: env  ## measure the simulator, with Numba's beside it, and ranks: BENCH_ARGS="--json FILE" for data
 	@$(RUN) -m tests.benchmarks $(BENCH_ARGS)
 	@$(RUN) -m tests.benchmarks.ranks
+	@$(RUN) -m tests.benchmarks.grading
 
 build: env  ## build notebooks from their text sources
 	@$(RUN) -m warpwise.authoring --execute

@@ -10,6 +10,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
@@ -17,8 +18,10 @@ import psutil
 
 from grading.intake import Submission
 from grading.lab import Lab
+from grading.library import SHARED, lay_out_shared
 from grading.requests import Task, request, rescore_request
 from grading.results import Result, from_dict, grader_error
+from grading.sandbox import NONE, kind
 from warpwise.curriculum import COURSE
 
 # A submission that breaks its worker this often is a fault to be looked at.
@@ -42,6 +45,8 @@ class Worker:
 
     def __init__(self, lab: str) -> None:
         self._lab = lab
+        #: Set before the first request: more of the worker's environment.
+        self.environment: dict[str, str] = {}
         self._process: subprocess.Popen[str] | None = None
         self._closed = False
 
@@ -58,7 +63,7 @@ class Worker:
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         self._process = subprocess.Popen(
             [sys.executable, "-m", "grading.worker", self._lab],
-            env=os.environ | {"PYTHONPATH": _search_path()},
+            env=os.environ | {"PYTHONPATH": _search_path()} | self.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -123,6 +128,7 @@ class Pool:
     def __init__(self, lab: Lab, jobs: int) -> None:
         self._lab = lab
         self._workers = [Worker(lab.unit) for _ in range(jobs)]
+        self._library: tempfile.TemporaryDirectory[str] | None = None
 
     def __enter__(self) -> Pool:
         return self
@@ -130,6 +136,8 @@ class Pool:
     def __exit__(self, *error: object) -> None:
         for worker in self._workers:
             worker.close()
+        if self._library is not None:
+            self._library.cleanup()
 
     def grade(
         self,
@@ -138,6 +146,7 @@ class Pool:
         on_result: Callable[[Result], None],
     ) -> list[Result]:
         """The rows of the submissions in their order; `on_result` is called as each is known."""
+        self._share_library()
         requests = [request(one, task) for one in submissions]
         return self._all(requests, _RUNS_TIME * task.limits.seconds + _JUDGING_S, on_result)
 
@@ -147,6 +156,14 @@ class Pool:
         """The rows, nobody's yet, that stored answers deserve."""
         requests = [rescore_request(one, task) for one in answers]
         return self._all(requests, _JUDGING_S, on_result)
+
+    def _share_library(self) -> None:
+        """One copy of the library for all runs; without a box each run makes its own."""
+        if self._library is None and kind() != NONE:
+            self._library = tempfile.TemporaryDirectory(prefix="warpwise-library-")
+            lay_out_shared(Path(self._library.name))
+            for worker in self._workers:
+                worker.environment = {SHARED: self._library.name}
 
     def _all(
         self,

@@ -26,7 +26,7 @@ import psutil
 
 from grading import sandbox, wire
 from grading.lab import RUN_SECONDS
-from grading.library import copy_library
+from grading.library import copy_library, shared
 from grading.probe import ANSWERS, PARAMETER
 from grading.rebuild import FreshCell, notebook
 
@@ -102,7 +102,10 @@ def run(
         mark = secrets.token_hex(16)
         child = subprocess.Popen(
             sandbox.command(
-                [sys.executable, "-m", "grading.child", str(folder)], folder, limits.disk_mb
+                [sys.executable, "-m", "grading.child", str(folder)],
+                folder,
+                limits.disk_mb,
+                shared(),
             ),
             env=_environment(folder, mark),
             cwd=folder / "cwd",
@@ -130,7 +133,8 @@ def _lay_out(
 ) -> None:
     """Write the job, the notebook and the library; make the working directory."""
     sandbox.lay_out(folder)
-    copy_library(folder / "library")
+    if shared() is None or sandbox.kind() == sandbox.NONE:
+        copy_library(folder / sandbox.LIBRARY)
     job = {
         "parameters": {PARAMETER: wire.dumps(requests)},
         "cell_limit_s": limits.cell_seconds,
@@ -160,7 +164,7 @@ def _environment(folder: Path, mark: str) -> dict[str, str]:
         "JUPYTER_DATA_DIR": f"{home}/jupyter-data",
         "JUPYTER_RUNTIME_DIR": f"{home}/jupyter-runtime",
         "MPLCONFIGDIR": f"{home}/matplotlib",
-        "PYTHONPATH": str(folder / "library"),
+        "PYTHONPATH": str(folder / sandbox.LIBRARY),
         "PYTHONSAFEPATH": "1",
         "PYTHONUTF8": "1",
         # Points never depend on a GPU, and its driver does not start under a limit on memory.

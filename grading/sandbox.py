@@ -23,6 +23,8 @@ NONE = "unsandboxed"
 WRITABLE = ("cwd", "home")
 #: Where its answers leave the box.
 OUT = "out"
+#: Where the course's library is in the folder of a run.
+LIBRARY = "library"
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _FILES = ("/etc/ld.so.cache", "/etc/localtime", "/sys/devices/system/cpu")
@@ -61,13 +63,16 @@ def lay_out(folder: Path) -> None:
         (folder / name).mkdir()
 
 
-def command(run: list[str], folder: Path, file_mb: int) -> list[str]:
+def command(run: list[str], folder: Path, file_mb: int, library: Path | None = None) -> list[str]:
     """`run` as it is started here: inside the walls if there are any."""
-    return run if kind() == NONE else inside(run, folder, file_mb)
+    return run if kind() == NONE else inside(run, folder, file_mb, library)
 
 
-def inside(run: list[str], folder: Path, file_mb: int) -> list[str]:
-    """The command line that runs `run` in a box with the run's folder."""
+def inside(run: list[str], folder: Path, file_mb: int, library: Path | None = None) -> list[str]:
+    """The command line that runs `run` in a box with the run's folder.
+
+    library: a folder to be read there as the run's own library.
+    """
     room = ["--size", str(file_mb * 1_000_000), "--tmpfs"]
     words = ["bwrap", "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session"]
     words += ["--uid", _NOBODY, "--gid", _NOBODY, "--hostname", "run"]
@@ -88,6 +93,9 @@ def inside(run: list[str], folder: Path, file_mb: int) -> list[str]:
             if os.path.isdir(f"{path}/{hidden}"):
                 words += ["--tmpfs", f"{path}/{hidden}"]
     words += ["--ro-bind", str(folder), str(folder)]
+    if library is not None:
+        (folder / LIBRARY).mkdir(exist_ok=True)
+        words += ["--ro-bind", str(library), str(folder / LIBRARY)]
     for name in WRITABLE:
         words += [*room, str(folder / name)]
     words += ["--bind", str(folder / OUT), str(folder / OUT)]

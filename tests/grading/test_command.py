@@ -8,6 +8,7 @@ import os
 import shutil
 from pathlib import Path
 
+import psutil
 import pytest
 
 from grading.__main__ import main
@@ -17,7 +18,9 @@ from grading.grade import grade_one
 from grading.intake import Submission
 from grading.pool import Pool, Worker, WorkerDied
 from grading.requests import Task, request
+from grading.results import Result
 from grading.run import Limits
+from grading.store import Store
 from tests.grading.submissions import notebook_bytes
 from warpwise import curriculum
 
@@ -138,6 +141,37 @@ def test_a_class_from_roster_to_rescore(tmp_path: Path, capsys: pytest.CaptureFi
     assert [row["points"] for row in rows(out)] == ["0", "0", "0", ""]
     assert main(rescore[:4]) == 0
     assert "0 up, 0 down, 4 the same" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_an_interrupt_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After Ctrl-C the rows so far are whole, no worker is left, and the same command goes on."""
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    for name in ("ada", "bob", "cyd"):
+        (folder / f"{name}.ipynb").write_bytes(notebook_bytes(f"# {name}", "x ="))
+    save, saved = Store.save_row, []
+
+    def interrupted(self: Store, result: Result) -> None:
+        if len(saved) == 2:
+            raise KeyboardInterrupt
+        saved.append(result.student)
+        save(self, result)
+
+    monkeypatch.setattr(Store, "save_row", interrupted)
+    command = ["grade", str(folder), "--lab", UNIT, "--out", str(out), "--jobs", "1"]
+
+    assert main(command) == 130
+    assert "the same command goes on from there" in capsys.readouterr().err
+    assert {path.stem for path in (out / "students").iterdir()} == set(saved)
+    mine = psutil.Process().children(recursive=True)
+    assert not [one for one in mine if "grading.worker" in " ".join(one.cmdline())]
+    monkeypatch.setattr(Store, "save_row", save)
+    assert main(command) == 0
+    assert "There already: 2 rows. Graded now: 1." in capsys.readouterr().out
+    assert [row["student"] for row in rows(out)] == ["ada", "bob", "cyd"]
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import pytest
 from grading import sandbox
 from grading.grade import grade_one
 from grading.intake import Submission
+from grading.library import SHARED, lay_out_shared
 from grading.results import Result
 from grading.run import Limits
 from tests.grading.submissions import notebook_bytes, toy_cells, toy_lab
@@ -62,8 +63,16 @@ def grade(tmp_path: Path, *cells: str) -> Result:
 
 
 @boxed
-def test_a_box_has_walls(tmp_path: Path) -> None:
-    """No file of the grader's, no network, no other process; only its own folder can be written."""
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_a_box_has_walls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_shared: bool) -> None:
+    """No file of the grader's, no network, no other process; only its own folder can be written.
+
+    So it is with a library of the run's own and with one that serves all runs of a pool.
+    """
+    if is_shared:
+        lay_out_shared(tmp_path / "shared")
+        monkeypatch.setenv(SHARED, str(tmp_path / "shared"))
+        monkeypatch.setattr("grading.run.copy_library", None)
     secret = tmp_path / "secret"
     secret.write_text("seed")
     spy = SPY.format(outside=str(secret), course=str(COURSE / "solutions"))
