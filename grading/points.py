@@ -44,7 +44,7 @@ def final_of(
     known = [points for points in reached.values() if points is not None]
     total = sum(known) if len(known) == len(reached) else None
     days = late_days(policy.late, _names(row), submitted)
-    if policy.late and days:
+    if policy.late and days and total != 0:
         percent = min(policy.late.cap_percent, days * policy.late.percent_per_day)
         total = None if total is None else total * (1 - percent / 100)
         said.append(f"{days} day{'s' * (days > 1)} late: {number(percent)} percent less")

@@ -17,7 +17,7 @@ from grading.lab import Exercise, Lab
 from grading.points import final_of
 from grading.policy import Policy
 from grading.questions import drawn, is_asked_for_values
-from grading.results import ExerciseResult, Result, number
+from grading.results import Final, Result, number
 
 _SHOWN = 40
 
@@ -143,15 +143,10 @@ def _merged(row: Result, judged: Result, how: Grader) -> Result:
     )
 
 
-def _final(row: Result, policy: Policy, lab: Lab):
+def _final(row: Result, policy: Policy, lab: Lab) -> Final:
     most: Mapping[str, float] = {one.name: one.points for one in lab.exercises}
     submitted = datetime.fromisoformat(row.submitted) if row.submitted else None
     return final_of(row, policy, most, submitted)
-
-
-def verdicts(row: Result) -> dict[str, ExerciseResult]:
-    """exercise -> verdict."""
-    return {one.exercise: one for one in row.exercises}
 
 
 def diff_text(done: Rescore) -> str:
@@ -173,8 +168,8 @@ def diff_text(done: Rescore) -> str:
         )
     if done.not_comparable:
         lines.append(
-            f"{len(done.not_comparable)} rows stay as they were: an exercise asks for something "
-            "else than was stored. Grade them again, which runs them."
+            f"Rows that stay as they were: {len(done.not_comparable)}. An exercise asks for something "
+            "else than was stored; grade them again, which runs them."
         )
     moved = [one for one in changes if one.direction != "same" or one in crossing]
     if moved:

@@ -149,7 +149,7 @@ def test_other_inputs_cannot_be_judged_from_old_answers(tmp_path: Path, store: S
 
     assert done.not_comparable == ("eve",) and len(seen) == 3
     assert done.changes[-1].after.points == 7.0
-    assert "1 rows stay as they were: an exercise asks for something else" in diff_text(done)
+    assert "Rows that stay as they were: 1. An exercise asks for something else" in diff_text(done)
     assert tolerant.changes[-1].after.points == 5.0 and not tolerant.not_comparable
 
 
