@@ -168,8 +168,8 @@ def diff_text(done: Rescore) -> str:
         )
     if done.not_comparable:
         lines.append(
-            f"Rows that stay as they were: {len(done.not_comparable)}. An exercise asks for something "
-            "else than was stored; grade them again, which runs them."
+            f"Rows that stay as they were: {len(done.not_comparable)}. An exercise asks for "
+            "something else than was stored; grade them again, which runs them."
         )
     moved = [one for one in changes if one.direction != "same" or one in crossing]
     if moved:
