@@ -254,6 +254,8 @@ def forward(
             safe = new
         p, old = tl.exp(s - safe[:, None]), tl.exp(top - safe)
         share = tl.sum(p, axis=1)
+        if FAULT == "short shares":
+            share = tl.sum(p.to(tl.float16), axis=1)
         if FAULT == "sum" or FAULT == "neither":
             total = total + share
         else:
@@ -510,6 +512,15 @@ def as_many_keys_as_queries(
     forward(out, lse, q, k, v, n, m, d, scale, CAUSAL, BQ, BK, D, "ends early")
 
 
+@impostor("flash_forward", diagnosis="reduced_precision")
+@triton.jit
+def rounded_shares_summed(
+    out, lse, q, k, v, n, m, d, scale,
+    CAUSAL: tl.constexpr, BQ: tl.constexpr, BK: tl.constexpr, D: tl.constexpr,
+):  # fmt: skip
+    forward(out, lse, q, k, v, n, m, d, scale, CAUSAL, BQ, BK, D, "short shares")
+
+
 @impostor("flash_forward", diagnosis="max_not_subtracted")
 @triton.jit
 def exponentials_of_scores(
@@ -709,6 +720,8 @@ def of_queries(
     sums = tl.sum(outs.to(tl.float32) * douts.to(tl.float32), axis=1)
     if FAULT == "mean":
         sums = sums / d
+    if FAULT == "short":
+        sums = tl.sum(outs * douts, axis=1).to(tl.float32)
     if FAULT == "of out":
         sums = tl.sum(outs.to(tl.float32) * outs.to(tl.float32), axis=1)
     tl.store(delta + head * n + i, sums, mask=i < n)
@@ -931,6 +944,17 @@ def dout_in_each_step(
 ):  # fmt: skip
     of_queries(
         dq, delta, q, k, v, out, dout, lse, n, m, d, scale, CAUSAL, BQ, BK, D, "again",
+    )  # fmt: skip
+
+
+@impostor("grad_queries", diagnosis="reduced_precision")
+@triton.jit
+def delta_in_float16(
+    dq, delta, q, k, v, out, dout, lse, n, m, d, scale,
+    CAUSAL: tl.constexpr, BQ: tl.constexpr, BK: tl.constexpr, D: tl.constexpr,
+):  # fmt: skip
+    of_queries(
+        dq, delta, q, k, v, out, dout, lse, n, m, d, scale, CAUSAL, BQ, BK, D, "short",
     )  # fmt: skip
 
 

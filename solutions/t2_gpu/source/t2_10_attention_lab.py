@@ -280,7 +280,7 @@ r"""
 
 **Given.** `dout`, the gradient of `out`, has the shape of `out`. The grid is `(triton.cdiv(n, BQ), heads)`. `out` and `lse` come from the forward pass; queries without keys have zeros and -inf there.
 
-**Required.** `delta[row]` = sum of dout * out along the row, and `dq` = scale * dS k, where P = exp(s - lse), dP = dout v^T and dS = P * (dP - delta).
+**Required.** `delta[row]` = sum of dout * out along the row, computed in float32, and `dq` = scale * dS k, where P = exp(s - lse), dP = dout v^T and dS = P * (dP - delta).
 A tile of q, out and dout is loaded once; with `CAUSAL`, tiles of keys that no query of the program sees are not loaded.
 
 **Example.** With a single key, P is 1 and dP is delta, so `dq` is 0 for every query that sees it.

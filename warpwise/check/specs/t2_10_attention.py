@@ -752,6 +752,10 @@ FLASH_FORWARD = TritonSpec(
             "n = 6, m = 40, causal: how many keys does the last query see?",
             "All 40: query i sees i + m - n + 1 keys, so the loop ends at first + BQ + m - n.",
         ),
+        "reduced_precision": (
+            "In which dtype are the shares when you add them up?",
+            "float32: convert p only for the second product, p.to(tl.float16) inside tl.dot.",
+        ),
         "neither_rescaled": (
             "A later tile has a larger maximum.  What do the older terms have in their exponent?",
             "The old one: total and acc times exp(top - new).",
@@ -1195,6 +1199,10 @@ BACK_HINTS = {
     "nan_in_visits": (
         "What is exp(s - lse) where lse is -inf?",
         "Infinite, or NaN.  tl.where(seen, tl.exp(s - lse), 0.0) leaves it out.",
+    ),
+    "reduced_precision": (
+        "In which dtype are out and dout when you multiply them?",
+        "float16 has three digits: .to(tl.float32) for both, then the product and the sum.",
     ),
     "delta_missing": (
         "What does the gradient of a softmax subtract?",
