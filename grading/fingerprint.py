@@ -147,6 +147,10 @@ class _Walk:
             array = np.asarray(value)
             content = hashlib.sha256(array.tobytes("C")).hexdigest()
             return ["array", str(array.dtype), list(array.shape), content]
+        if type(value).__module__ == "torch" and hasattr(value, "untyped_storage"):
+            data = bytes(value.detach().cpu().contiguous().clone().untyped_storage())
+            shown = [str(value.dtype), list(value.shape)]
+            return ["tensor", *shown, hashlib.sha256(data).hexdigest()]
         if isinstance(value, np.dtype):
             return ["dtype", str(value)]
         if isinstance(value, enum.Enum):
@@ -181,6 +185,8 @@ class _Walk:
             return ["class", _name(value), _unhashed_text(inspect.getmodule(value))]
         if isinstance(value, (types.BuiltinFunctionType, np.ufunc)):
             return ["builtin", _name(value)]
+        if _is_ours(type(value)) and hasattr(value, "__dict__"):
+            return ["object", self.of(type(value)), self.of(vars(value))]
         raise UnknownKind(f"{type(value).__module__}.{type(value).__qualname__}")
 
     def _function(self, function: types.FunctionType) -> Any:
@@ -215,6 +221,17 @@ def _names(code: types.CodeType) -> set[str]:
     return set(code.co_names).union(*map(_names, inner))
 
 
+def _is_ours(kind: type) -> bool:
+    """Whether a class is the course's: its text counts, here or in `engine`."""
+    path = _file(module) if (module := inspect.getmodule(kind)) else None
+    return path is not None and _is_inside(path)
+
+
+def _is_inside(path: Path) -> bool:
+    """Whether a file is part of the course."""
+    return COURSE.resolve() in path.parents and ".venv" not in path.parts
+
+
 @functools.cache
 def _file(module: types.ModuleType) -> Path | None:
     name = getattr(module, "__file__", None)
@@ -224,7 +241,7 @@ def _file(module: types.ModuleType) -> Path | None:
 def _unhashed_text(module: types.ModuleType | None) -> str:
     """The digest of a module of the course's that `engine` leaves out; "" for any other."""
     path = _file(module) if module is not None else None
-    if path is None or COURSE.resolve() not in path.parents or ".venv" in path.parts:
+    if path is None or not _is_inside(path):
         return ""
     inside = path.relative_to(COURSE.resolve()).parts
     if inside[0] == "warpwise" and inside[1] not in _NOT_JUDGING and _SPECS.name not in inside:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from grading.lab import Lab
 from grading.points import final_of
 from grading.policy import Policy
 from grading.results import Result, csv_text, write_atomic
+from grading.roster import Roster
 from grading.store import CSV, POLICY, Store
 
 
@@ -29,6 +31,16 @@ def complete(row: Result, line: Line, lab: Lab, policy: Policy) -> Result:
     )
     most = {exercise.name: exercise.points for exercise in lab.exercises}
     return replace(row, final=final_of(row, policy, most, line.submitted))
+
+
+def check_rows(rows: Sequence[Result], roster: Roster) -> None:
+    """Raise RuntimeError unless every student of the roster has exactly one row."""
+    counts = Counter(row.student for row in rows)
+    wrong = [one.student for one in roster.people if counts[one.student] != 1]
+    if wrong or len({row.identity for row in rows}) != len(rows):
+        raise RuntimeError(
+            f"Not exactly one row each: {', '.join(wrong[:10])}. Nothing is written."
+        )
 
 
 def write(store: Store, lab: Lab, rows: Sequence[Result], policy: Policy) -> None:

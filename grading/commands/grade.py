@@ -89,6 +89,8 @@ def run(args: argparse.Namespace) -> int:
         publish.complete(rows[line.submission.identity], line, lab, group.policy)
         for line in group.lines
     ]
+    if group.roster is not None:
+        publish.check_rows(results, group.roster)
     publish.write(store, lab, results, group.policy)
     print(table(results))
     _say(args, group, results, work)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 from grading.attempts import line_up, readings, time_of
 from grading.intake import find
 from grading.policy import Late
+from grading.publish import check_rows
+from grading.results import Result
 from grading.roster import Person, Roster, RosterError, read_roster
 from tests.grading.submissions import notebook_bytes
 
@@ -198,3 +201,17 @@ def test_readings_keep_the_whole_name_first() -> None:
     assert list(readings("Lab_ada_attempt_2026-03-01-10-22-13")) == [
         "Lab_ada_attempt_2026-03-01-10-22-13", "Lab_ada_attempt", "Lab_ada", "ada",
     ]  # fmt: skip
+
+
+def test_rows_are_counted_against_the_roster() -> None:
+    """A lost or a doubled row stops the writing of grades."""
+    ada, bob = (Result(name, name, "toy", "graded", "", 1.0, 1.0) for name in ("ada", "bob"))
+
+    check_rows([bob, ada], people("ada", "bob"))
+    for rows in (
+        [ada],
+        [ada, bob, replace(ada, identity="x")],
+        [ada, replace(bob, identity="ada")],
+    ):
+        with pytest.raises(RuntimeError, match="Not exactly one row each"):
+            check_rows(rows, people("ada", "bob"))
