@@ -14,14 +14,16 @@ _WIDTH = 100
 
 
 class Progress:
-    """Counts rows as they come.  clock: seconds, for tests."""
+    """Counts rows as they come.  clock: seconds, for tests.  done: what is done to them."""
 
     def __init__(
         self,
         total: int,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
+        done: str = "graded",
     ) -> None:
+        self._done = done
         self._total = total
         self._stream = stream or sys.stderr
         self._clock = clock
@@ -44,7 +46,7 @@ class Progress:
 
     def _line(self) -> str:
         spent = self._clock() - self._started
-        line = f"{self._count} of {self._total} graded in {duration(spent)}"
+        line = f"{self._count} of {self._total} {self._done} in {duration(spent)}"
         if self._count < self._total:
             left = spent / self._count * (self._total - self._count)
             line += f", about {duration(left)} left"

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 def _judge(keys: list[str], how: Grader, jobs: int) -> list[Result]:
     """The rows that stored answers deserve, judged by workers."""
     assert how.store is not None
-    progress = Progress(len(keys))
+    progress = Progress(len(keys), done="judged again")
     with Pool(how.lab, min(jobs, len(keys))) as pool:
         task = Task(how.seed, how.limits, how.store.folder)
         return pool.rescore(keys, task, progress.step)
