@@ -1,10 +1,11 @@
 # Everything starts here: `make lab` to take the course, `make test` to check it.
 # One environment, .venv, is made on first use and brought up to date when requirements.txt changes.
 # Variables: PYTHON (which Python makes .venv), LAB_ARGS (more arguments for JupyterLab),
-# PYTEST_ARGS (more arguments for pytest), BENCH_ARGS, SUBMISSIONS, LAB, OUT and GRADE_ARGS (for `make grade`).
+# PYTEST_ARGS (more arguments for pytest), BENCH_ARGS, SUBMISSIONS, LAB, OUT and GRADE_ARGS (for `make grade`),
+# RELEASE_ARGS, NOTEBOOK.
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test check bench build grade gpu-test fmt clean env
+.PHONY: help lab test check bench build grade release submit-check gpu-test fmt clean env
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -65,6 +66,13 @@ grade: env  ## grade a folder of notebooks: make grade SUBMISSIONS=dir LAB=t1_01
 	  echo "Name the folder and the lab:  make grade SUBMISSIONS=dir LAB=t1_01_threads [OUT=dir] [GRADE_ARGS=...]" >&2; exit 2; \
 	fi
 	@$(RUN) -m grading grade "$(SUBMISSIONS)" --lab "$(LAB)" --out "$(OUT)" $(GRADE_ARGS)
+
+release: env  ## make the students' bundle: make release OUT=dir [RELEASE_ARGS="--lab UNIT --quick"]
+	@$(RUN) -m grading release "$(OUT)" $(RELEASE_ARGS)
+
+submit-check: env  ## what the grader will do with a notebook: make submit-check NOTEBOOK=file
+	@if [ -z "$(NOTEBOOK)" ]; then echo "Name the file:  make submit-check NOTEBOOK=mine/..." >&2; exit 2; fi
+	@$(RUN) -m grading submit-check "$(NOTEBOOK)"
 
 gpu-test: env  ## run the tests that need an NVIDIA GPU, and write tests/gpu/REPORT.md
 	@$(RUN) -m warpwise doctor --need-gpu

@@ -13,6 +13,8 @@ from __future__ import annotations
 COMMANDS = {
     "grade": "grading.commands.grade",
     "one": "grading.commands.one",
+    "release": "grading.commands.release",
     "rescore": "grading.commands.rescore",
     "export": "grading.commands.export",
+    "submit-check": "grading.commands.submit_check",
 }
