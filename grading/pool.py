@@ -25,10 +25,10 @@ from grading.sandbox import NONE, kind
 from warpwise.curriculum import COURSE
 
 # A submission that breaks its worker this often is a fault to be looked at.
-_TRIES = 2
+TRIES = 2
 # All rounds of runs, then parsing and judging, have an end too.
-_RUNS_TIME = 3
-_JUDGING_S = 900.0
+RUNS_TIME = 3
+JUDGING_S = 900.0
 
 
 def _search_path() -> str:
@@ -50,7 +50,7 @@ class Worker:
         self._process: subprocess.Popen[str] | None = None
         self._closed = False
 
-    def answer(self, request: Mapping[str, Any], timeout: float = _JUDGING_S) -> Result:
+    def answer(self, request: Mapping[str, Any], timeout: float = JUDGING_S) -> Result:
         """The result for one request.  Raises WorkerDied."""
         self._start()
         return from_dict(json.loads(self._ask(json.dumps(request), timeout)))
@@ -70,7 +70,7 @@ class Worker:
             text=True,
             encoding="utf-8",
         )
-        self._read(_JUDGING_S)
+        self._read(JUDGING_S)
 
     def _ask(self, line: str, timeout: float) -> str:
         assert self._process is not None and self._process.stdin is not None
@@ -148,14 +148,14 @@ class Pool:
         """The rows of the submissions in their order; `on_result` is called as each is known."""
         self._share_library()
         requests = [request(one, task) for one in submissions]
-        return self._all(requests, _RUNS_TIME * task.limits.seconds + _JUDGING_S, on_result)
+        return self._all(requests, RUNS_TIME * task.limits.seconds + JUDGING_S, on_result)
 
     def rescore(
         self, answers: Sequence[str], task: Task, on_result: Callable[[Result], None]
     ) -> list[Result]:
         """The rows, nobody's yet, that stored answers deserve."""
         requests = [rescore_request(one, task) for one in answers]
-        return self._all(requests, _JUDGING_S, on_result)
+        return self._all(requests, JUDGING_S, on_result)
 
     def _share_library(self) -> None:
         """One copy of the library for all runs; without a box each run makes its own."""
@@ -192,7 +192,7 @@ class Pool:
         worker = free.get()
         try:
             fault = ""
-            for _ in range(_TRIES):
+            for _ in range(TRIES):
                 try:
                     return worker.answer(asked, timeout)
                 except WorkerDied as error:

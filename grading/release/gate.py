@@ -55,7 +55,8 @@ def solution_faults(row: Result) -> Iterator[str]:
     """The solution must reach everything, without a note."""
     if row.points == row.max_points:
         return
-    yield f"The solution gets {row.points} of {row.max_points} points ({row.status}). {row.sentence}"
+    reached = f"{row.points} of {row.max_points} points"
+    yield f"The solution gets {reached} ({row.status}). {row.sentence}"
     for one in row.exercises:
         if one.points != one.max_points:
             yield f"The solution of {one.exercise}: {one.status}. {one.message}"

@@ -33,8 +33,8 @@ def traces(bundle: Path, units: Collection[Unit]) -> list[str]:
     for unit in units:
         own = bundle / unit.lab.relative_to(unit.root)
         found += lab_faults(own, unit, bundle)
-        for place, title in _answers(bundle / "labs", unit):
-            found.append(f"{place.relative_to(bundle)}: the answer to {title} is in it.")
+    for place, title in _answers(bundle / "labs", units):
+        found.append(f"{place.relative_to(bundle)}: the answer to {title} is in it.")
     return found
 
 
@@ -42,25 +42,21 @@ def shown(bundle: Path, units: Collection[Unit]) -> list[str]:
     """Which answers the lessons show line by line, a sentence each: that is the author's choice."""
     return [
         f"{place.relative_to(bundle)} shows the answer to {title}."
-        for unit in units
-        for place, title in _answers(bundle / "tiers", unit)
+        for place, title in _answers(bundle / "tiers", units)
     ]
 
 
-def _answers(folder: Path, unit: Unit) -> Iterator[tuple[Path, str]]:
-    """(file, exercise) for each answer of a unit that stands in a file below `folder`."""
-    for path, text in _pages(folder):
-        for title, answer in regions(unit):
+def _answers(folder: Path, units: Collection[Unit]) -> Iterator[tuple[Path, str]]:
+    """(file, exercise) for each answer that stands in a file below `folder`."""
+    for path in sorted(folder.rglob("*")):
+        if not path.is_file():
+            continue
+        text = "\n" + plain("\n".join(strings(path))) + "\n"
+        for unit in units:
             is_own = path.name == unit.lab.name
-            if f"\n{answer}\n" in text and (is_own or answer.count("\n") + 1 >= LINES):
-                yield path, title
-
-
-@cache
-def _pages(folder: Path) -> list[tuple[Path, str]]:
-    """Each file below a folder with its text as `plain` makes it."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    return [(path, "\n" + plain("\n".join(strings(path))) + "\n") for path in files]
+            for title, answer in regions(unit):
+                if f"\n{answer}\n" in text and (is_own or answer.count("\n") + 1 >= LINES):
+                    yield path, title
 
 
 def _names(bundle: Path) -> Iterator[str]:

@@ -66,7 +66,7 @@ def test_the_makefile_and_the_requirements_are_cut() -> None:
 
 def test_answers_are_found_wherever_they_hide(made: Path) -> None:
     """In a source, an output, metadata or an attachment, a sentence each."""
-    answer = "\n".join(f"    {line}" for line in regions(UNIT)[-1][1].split("\n"))
+    answer = "\n".join(f"    {line}" for line in dict(regions(UNIT))["interleave"].split("\n"))
     places = {
         "source": lambda nb: nb["cells"][-1].update(source=answer),
         "output": lambda nb: nb["cells"][2].update(

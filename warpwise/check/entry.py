@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from typing import Any
 
@@ -14,20 +15,27 @@ from .report import Report
 SEED = 0
 
 
-def check(name: str, answer: Any, *, hint: int = 1, seed: int = SEED) -> Record:
+def check(name: str, answer: Any, *, hint: int = 1, seed: int | None = None) -> Record:
     """Check an answer and show what came of it: `check("guarded_add", guarded_add)`.
 
     hint: 2 shows the plainer hint at once.  seed: of the random inputs; another one draws others.
+    Without it the notebook's own SEED is taken, if it has one: `papermill LAB OUT -p SEED 7`.
     In a learner's copy of a lab the result is noted for the start page.  Never raises: a fault of
     the course itself is shown as such and costs nothing.
     """
-    result = _checked(name, answer, hint, seed)
+    result = _checked(name, answer, hint, _seed() if seed is None else seed)
     if record.in_notebook():
         progress.note(name, result.status, result.points, result.max_points)
         result._ipython_display_()
     else:
         print(result.message)
     return result
+
+
+def _seed() -> int:
+    """SEED as the notebook defines it, where it is a whole number from 0 on; else the usual one."""
+    value = sys.modules["IPython"].get_ipython().user_ns.get("SEED") if record.in_notebook() else 0
+    return value if type(value) is int and value >= 0 else SEED
 
 
 def _checked(name: str, answer: Any, hint: int, seed: int) -> Record:
