@@ -11,11 +11,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from grading.commands.options import UsageError
+from grading.course import load_lab
 from grading.exports import canvas, gradescope, lti, moodle
+from grading.exports.alike import groups_page
+from grading.exports.dashboard import dashboard_page
+from grading.exports.feedback import feedback_page
 from grading.exports.files import write
 from grading.exports.gradebook import GradebookError
+from grading.exports.items import items_page
 from grading.exports.lossless import CsvError
 from grading.exports.rows import exercises, listed
+from grading.exports.similar import similar_page
+from grading.lab import LabError
 from grading.results import Result, csv_text
 from grading.store import Store, StoreError
 
@@ -61,7 +68,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="gradescope: when students see it (default: after_published)",
     )
     parser.add_argument(
-        "--brief", action="store_true", help="gradescope: verdicts without inputs and values"
+        "--brief",
+        action="store_true",
+        help="gradescope, feedback: verdicts without inputs and values",
     )
 
 
@@ -122,6 +131,38 @@ def _lti(job: Job) -> list[str]:
     return said + [f"Without a userId and left out: {len(left)} ({listed(left)})."] * bool(left)
 
 
+def _feedback(job: Job) -> list[str]:
+    for row in job.rows:
+        write(job.into / f"{row.identity}.html", feedback_page(row, not job.args.brief))
+    return [f"{len(job.rows)} pages, each named by its student."]
+
+
+def _dashboard(job: Job) -> list[str]:
+    beside = (job.into.parent / "feedback").is_dir()
+    write(job.into, dashboard_page(job.rows, job.store.facts().lab, beside))
+    return [f"{len(job.rows)} rows. Open it in a browser; it needs no server."]
+
+
+def _items(job: Job) -> list[str]:
+    write(job.into, items_page(job.rows, job.store.facts().lab))
+    return []
+
+
+def _groups(job: Job) -> list[str]:
+    write(job.into, groups_page(job.rows, job.store.facts().lab))
+    return []
+
+
+def _similar(job: Job) -> list[str]:
+    unit = job.store.facts().lab
+    try:
+        given = load_lab(unit).given_sources
+    except LabError as error:
+        raise UsageError(str(error)) from None
+    write(job.into, similar_page(job.rows, unit, sorted(given)))
+    return ["Similar is not copied. Read both answers, and ask."]
+
+
 def _users(path: Path) -> dict[str, str]:
     """student -> userId."""
     try:
@@ -147,4 +188,9 @@ _WAYS: dict[str, tuple[str, Callable[[Job], list[str]]]] = {
     "canvas": ("canvas.csv", _gradebook),
     "moodle": ("moodle.csv", _gradebook),
     "lti": ("scores.jsonl", _lti),
+    "feedback": ("feedback", _feedback),
+    "dashboard": ("dashboard.html", _dashboard),
+    "items": ("items.html", _items),
+    "groups": ("groups.html", _groups),
+    "similar": ("similar.html", _similar),
 }
