@@ -4,6 +4,7 @@
   const { heads, numeric, rows, words, statuses } = data;
   const ROW = 30;
   const scroller = document.getElementById("scroller");
+  const grid = document.getElementById("grid");
   const body = document.getElementById("body");
   const head = document.getElementById("head");
   const search = document.getElementById("search");
@@ -50,7 +51,7 @@
       });
     }
     count.textContent = `${shown.length} of ${rows.length} rows`;
-    scroller.setAttribute("aria-rowcount", shown.length + 1);
+    grid.setAttribute("aria-rowcount", shown.length + 1);
     chosen = shown.length ? 0 : -1;
     scroller.scrollTop = 0;
     draw();
@@ -91,8 +92,8 @@
     }
     lines.push(spacer((shown.length - last) * ROW));
     body.replaceChildren(...lines);
-    if (chosen >= 0) scroller.setAttribute("aria-activedescendant", `row-${chosen}`);
-    else scroller.removeAttribute("aria-activedescendant");
+    if (chosen >= 0) grid.setAttribute("aria-activedescendant", `row-${chosen}`);
+    else grid.removeAttribute("aria-activedescendant");
   };
 
   const add = (tag, said, style) => {
@@ -149,10 +150,13 @@
   heads.forEach((name, k) => {
     const cell = document.createElement("th");
     cell.scope = "col";
+    const longest = rows.reduce((most, row) => Math.max(most, textOf(row, k).length), name.length + 3);
+    cell.style.width = `${Math.min(30, longest + 3)}ch`;
     cell.setAttribute("aria-sort", "none");
     if (numeric[k]) cell.className = "n";
     const button = document.createElement("button");
     button.textContent = name;
+    button.title = name;
     button.addEventListener("click", () => {
       // Numbers start with the largest, texts with the first letter; a third click is the class's order.
       const start = numeric[k];
@@ -179,18 +183,18 @@
   window.addEventListener("resize", draw);
   body.addEventListener("click", (event) => {
     const line = event.target.closest("tr[data-place]");
-    if (line) { choose(Number(line.dataset.place)); scroller.focus(); }
+    if (line) { choose(Number(line.dataset.place)); grid.focus({ preventScroll: true }); }
   });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target === search) {
-      if (event.key === "Escape") { search.value = ""; refresh(); scroller.focus(); }
-      else if (event.key === "Enter" || event.key === "ArrowDown") { scroller.focus(); event.preventDefault(); }
+      if (event.key === "Escape") { search.value = ""; refresh(); grid.focus({ preventScroll: true }); }
+      else if (event.key === "Enter" || event.key === "ArrowDown") { grid.focus({ preventScroll: true }); event.preventDefault(); }
       return;
     }
     const page = Math.max(1, Math.floor(scroller.clientHeight / ROW) - 2);
     const moves = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: page, PageUp: -page };
-    if (event.key in moves && (event.target === scroller || event.target === document.body)) {
+    if (event.key in moves && (event.target === grid || event.target === document.body)) {
       choose(Math.min(shown.length - 1, Math.max(0, chosen + moves[event.key])));
     } else if (event.key === "Home") choose(0);
     else if (event.key === "End") choose(shown.length - 1);

@@ -161,7 +161,7 @@ def similar_page(rows: Sequence[Result], lab: str, scaffold: Iterable[str] = ())
     title = f"{lab}: similar answers"
     parts = [
         f"<main><h1>{text(title)}</h1>",
-        f"<p>{len(found)} pairs share unusual code"
+        f"<p>Pairs that share unusual code: {len(found)}"
         + (f"; the first {_MOST_PAIRS} are shown" if len(found) > _MOST_PAIRS else "")
         + ". Names that students chose, the lab's own text and what many have in common were left "
         "out. Similar is not copied: short tasks have few right answers, and students learn "

@@ -53,7 +53,7 @@ def test_the_dashboard_sorts_filters_and_walks(tmp_path: Path) -> None:
         assert first(4) == "976"
         page.get_by_role("button", name="points").click()
         assert first(4) == "0"
-        page.locator("#scroller").focus()
+        page.locator("#grid").focus()
         page.keyboard.press("End")
         assert "needs-human" in page.locator("#detail").inner_text(), "no points come last"
 
@@ -65,7 +65,7 @@ def test_the_dashboard_sorts_filters_and_walks(tmp_path: Path) -> None:
         assert page.locator("#count").inner_text() == "50 of 5000 rows"
         page.locator("button[data-status=needs-human]").click()
 
-        page.locator("#scroller").focus()
+        page.locator("#grid").focus()
         page.keyboard.press("n")
         assert page.url.endswith("#s0050") or "needs-human" in page.locator("#detail").inner_text()
         page.goto(path.as_uri() + "#s4321")
