@@ -150,8 +150,8 @@
   heads.forEach((name, k) => {
     const cell = document.createElement("th");
     cell.scope = "col";
-    const longest = rows.reduce((most, row) => Math.max(most, textOf(row, k).length), name.length + 3);
-    cell.style.width = `${Math.min(30, longest + 3)}ch`;
+    const longest = rows.reduce((most, row) => Math.max(most, textOf(row, k).length), name.length + 1);
+    cell.style.width = `${Math.min(30, longest + 2)}ch`;
     cell.setAttribute("aria-sort", "none");
     if (numeric[k]) cell.className = "n";
     const button = document.createElement("button");
