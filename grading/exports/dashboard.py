@@ -66,8 +66,8 @@ def dashboard_page(rows: Sequence[Result], lab: str, feedback: bool = False) -> 
         '<span id="count" role="status" aria-live="polite"></span></div>',
         f'<p class="soft no-print">{keys}</p>',
         '<div id="scroller">'
-        '<table id="grid" role="grid" tabindex="0" aria-label="Rows of the class"><thead><tr id="head"></tr></thead>'
-        '<tbody id="body"></tbody></table></div>',
+        '<table id="grid" role="grid" tabindex="0" aria-label="Rows of the class">'
+        '<thead><tr id="head"></tr></thead><tbody id="body"></tbody></table></div>',
         '<div id="detail" aria-live="polite"></div></div></main>',
         data("rows", _data(rows, names, feedback)),
     ]
