@@ -148,6 +148,13 @@ def in_place(weights, gradients, rate, base, micro):
     return weights
 
 
+@impostor("scaled_step", diagnosis="only_upward")
+def never_a_smaller_rate(weights, gradients, rate, base, micro):
+    """The same wherever the batch is at least base."""
+    factor = max(1, micro * len(gradients) / base)
+    return weights - rate * factor * gradients.mean(axis=0)
+
+
 @impostor("scaled_step", diagnosis="one_micro_batch")
 def first_row(weights, gradients, rate, base, micro):
     return weights - rate * micro * len(gradients) / base * gradients[0]
@@ -210,6 +217,19 @@ def as_few_as_possible(least_steps, noise, micro, step_ms, deadline):
 @impostor("devices_for", diagnosis="deadline_ignored")
 def at_any_time(least_steps, noise, micro, step_ms, deadline):
     return min(rows_of(least_steps, noise, micro, step_ms))[2]
+
+
+@impostor("devices_for", diagnosis="before_deadline")
+def strictly_before(least_steps, noise, micro, step_ms, deadline):
+    found = [r for r in rows_of(least_steps, noise, micro, step_ms) if r[1] < deadline]
+    return min(found)[2] if found else None
+
+
+@impostor("devices_for", diagnosis="slowest_of_equal")
+def first_of_equal(least_steps, noise, micro, step_ms, deadline):
+    """Right where the dictionary names the fastest of equal ones first."""
+    found = [r for r in rows_of(least_steps, noise, micro, step_ms) if r[1] <= deadline]
+    return min(found, key=lambda row: row[0])[2] if found else None
 
 
 @impostor("devices_for", diagnosis="raised")

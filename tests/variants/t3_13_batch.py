@@ -70,3 +70,14 @@ def loop_with_a_best(least_steps, noise, micro, step_ms, deadline):
         if best is None or hours * devices < best[0] * (1 - 1e-12):
             best = (hours * devices, devices)
     return best and best[1]
+
+
+@variant("devices_for")
+def by_steps_and_seconds(least_steps, noise, micro, step_ms, deadline):
+    """Never computes hours: steps times milliseconds, against the deadline in seconds."""
+    found = []
+    for devices, ms in step_ms.items():
+        steps = least_steps * (devices * micro + noise) / (devices * micro)
+        if steps * ms / 1000 <= deadline * 3600:
+            found.append((steps * ms * devices, -devices))
+    return -min(found)[1] if found else None

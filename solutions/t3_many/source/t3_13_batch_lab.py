@@ -163,7 +163,7 @@ r"""
 
 **Given.** `weights`: a float64 array. `gradients`: a row for each micro-batch, the *mean* gradient over its `micro` samples. `rate`: the learning rate that was right for a batch of `base` samples.
 
-**Required.** The weights after one step of gradient descent with the gradient of the whole batch and the *linear scaling rule*. `weights` itself stays as it is.
+**Required.** The weights after one step of gradient descent with the gradient of the whole batch and the *linear scaling rule*, also where the batch is smaller than `base`. `weights` itself stays as it is.
 
 **Example.** `scaled_step(np.array([1.0]), np.array([[1.0], [3.0]]), 0.1, 64, 64)`: the gradient is 2, the rate 0.2, so 0.6.
 """
@@ -241,7 +241,7 @@ r"""
 
 **Given.** `least_steps`, `noise` and `micro` as before. `step_ms`: a dictionary from a number of devices to the time of one step with so many. `deadline`: hours.
 
-**Required.** The number of devices, a key of `step_ms`, with the fewest device hours among those that are done within the deadline. If several cost the same, the fastest of them. If none is in time, `None`.
+**Required.** The number of devices, a key of `step_ms`, with the fewest device hours among those that take at most `deadline` hours. If several cost the same, the fastest of them. If none is in time, `None`.
 
 For comparison, with the numbers of the lesson's last section and a deadline of one hour: 4,096 devices would cost 1,451 device hours, 1,024 would cost 427, and the best choice, 256, costs 171.
 """

@@ -243,9 +243,9 @@ NOISE_OF_TWO = FunctionSpec(
 def step_inputs(
     rng: np.random.Generator, level: Level
 ) -> Iterator[tuple[Array, Array, float, int, int]]:
-    """One and several micro-batches; base other than micro."""
+    """One and several micro-batches; base other than micro, once above the batch."""
     yield np.array([1.0]), np.array([[1.0], [3.0]]), 0.1, 64, 64
-    for count, base, micro in ((1, 32, 32), (4, 64, 16), (3, 8, 32), (8, 256, 64)):
+    for count, base, micro in ((1, 32, 32), (4, 64, 16), (3, 8, 32), (8, 256, 64), (2, 256, 32)):
         size = int(rng.integers(2, 6))
         yield (
             rng.normal(size=size), rng.normal(size=(count, size)), float(rng.uniform(0.01, 0.2)),
@@ -268,6 +268,9 @@ SCALED_STEP = FunctionSpec(
     suspects={
         "summed_and_scaled": lambda w, g, rate, base, micro: _stepped(
             w, rate * micro * len(g) / base, g.sum(axis=0)
+        ),
+        "only_upward": lambda w, g, rate, base, micro: _stepped(
+            w, rate * max(1, micro * len(g) / base), g.mean(axis=0)
         ),
         "not_scaled": lambda w, g, rate, base, micro: _stepped(w, rate, g.mean(axis=0)),
         "summed_not_scaled": lambda w, g, rate, base, micro: _stepped(w, rate, g.sum(axis=0)),
@@ -293,6 +296,7 @@ SCALED_STEP = FunctionSpec(
         "scaled_by_count": "The rate is scaled with the number of micro-batches, not with "
         "batch/base.",
         "scaled_by_root": "The rate is scaled with a root; the linear rule is asked for.",
+        "only_upward": "Below base the rate stays; the rule makes it smaller there.",
         "uphill": "The step goes uphill.",
         "one_micro_batch": "Only one micro-batch is used.",
     },
@@ -308,6 +312,10 @@ SCALED_STEP = FunctionSpec(
         ),
         "scaled_by_count": ("What if base is not micro?", "Times batch / base."),
         "scaled_by_root": ("Which rule is asked for?", "In proportion: batch / base."),
+        "only_upward": (
+            "What is the rate for half of base?",
+            "Half: times batch / base, also where that is below 1.",
+        ),
         "uphill": ("Where does the gradient point?", "Uphill: subtract it."),
         "one_micro_batch": ("What is the gradient of the batch?", "The mean of all rows."),
     },
@@ -393,8 +401,11 @@ def choice_inputs(rng: np.random.Generator, level: Level) -> Iterator[Choice]:
     yield 10_000, 4096, 16, lesson, 100.0
     yield 10_000, 4096, 16, lesson, 0.36
     yield 10_000, 4096, 16, lesson, 0.1
-    # Two devices of half the time cost the same as one; with few devices and much noise.
-    yield 1000, 0, 8, {4: 100.0, 2: 200.0, 1: 400.0}, 1.0
+    # Four devices of half the time cost the same as two, whichever stands first.
+    yield 1000, 0, 8, {4: 100.0, 2: 200.0, 1: 900.0}, 1.0
+    yield 1000, 0, 8, {1: 900.0, 2: 200.0, 4: 100.0}, 1.0
+    # Two devices take exactly one hour.
+    yield 2, 8, 4, {1: 900_000.0, 2: 900_000.0, 4: 900_000.0}, 1.0
     # A slow step makes few devices dear, and one number in the middle the slowest.
     yield 1000, 100, 8, {2: 900.0, 8: 100.0, 32: 100.0}, 5.0
     yield 1000, 100, 8, {32: 100.0, 8: 900.0, 2: 100.0}, 5.0
@@ -418,14 +429,14 @@ def cheapest(
     return min(found)[2] if found else None
 
 
-def _chosen(key: Any, in_time: bool = True) -> Any:
+def _chosen(key: Any, in_time: bool = True, strictly: bool = False) -> Any:
     def mistaken(
         least_steps: int, noise: float, micro: int, step_ms: dict[int, float], deadline: float
     ) -> int | None:
         found = []
         for devices, ms in step_ms.items():
             time, cost = hours(least_steps, noise, devices, micro, ms)
-            if time <= deadline or not in_time:
+            if not in_time or time < deadline or (time == deadline and not strictly):
                 found.append((key(time, round(cost, 9), devices), devices))
         return min(found)[1] if found else None
 
@@ -435,6 +446,7 @@ def _chosen(key: Any, in_time: bool = True) -> Any:
 DEVICES_FOR = FunctionSpec(
     "devices_for", UNIT, 2, choice_inputs, cheapest,
     suspects={
+        "before_deadline": _chosen(lambda time, cost, devices: (cost, time), strictly=True),
         "fastest": _chosen(lambda time, cost, devices: (time, cost)),
         "fewest_devices": _chosen(lambda time, cost, devices: devices),
         "deadline_ignored": _chosen(lambda time, cost, devices: (cost, time), in_time=False),
@@ -445,6 +457,7 @@ DEVICES_FOR = FunctionSpec(
         "fastest": "It is the fastest choice; the cheapest is asked for.",
         "fewest_devices": "It is the smallest number in time; a larger one may cost less.",
         "deadline_ignored": "It is the cheapest of all, whether in time or not.",
+        "before_deadline": "A choice that takes exactly the deadline is left out; it is in time.",
         "slowest_of_equal": "Of several at the same cost it is the slowest.",
         "just_in_time": "It is the choice that needs the most of the deadline.",
     },
@@ -455,6 +468,7 @@ DEVICES_FOR = FunctionSpec(
             "Yes, with a slow step: compute them for each.",
         ),
         "deadline_ignored": ("Is it done in time?", "Leave out those that are not."),
+        "before_deadline": ("May a run take deadline hours?", "Yes: hours <= deadline."),
         "slowest_of_equal": (
             "Which of two at the same cost is better?",
             "The one with fewer hours: min over (cost, hours, devices).",
