@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from tests.impostors import impostor
+from warpwise.planner import best_interval, daly_interval
 
 # -- days_to_train -----------------------------------------------------------------------------
 
@@ -305,6 +306,12 @@ def doubled(cost, gpus, batch, memory):
     return largest([one for one in found if all(n & (n - 1) == 0 for n in one[2][1:4])], memory)
 
 
+@impostor("best_plan", diagnosis="microbatch_power_of_two")
+def doubled_microbatch(cost, gpus, batch, memory):
+    found = [one for one in every(cost, gpus, batch) if one[2][4] & (one[2][4] - 1) == 0]
+    return largest(found, memory)
+
+
 @impostor("best_plan", diagnosis="does_not_fit")
 def memory_forgotten(cost, gpus, batch, memory):
     return max(every(cost, gpus, batch), default=(0, 0, None))[2]
@@ -572,3 +579,17 @@ def restarts_for_free(step_s, save_s, restart_s, gpu_mtbf_h, gpus):
 def seconds_between(step_s, save_s, restart_s, gpu_mtbf_h, gpus):
     mtbf = gpu_mtbf_h * 3600 / gpus
     return math.sqrt(2 * save_s * mtbf) / step_s, 1 - math.sqrt(2 * save_s / mtbf)
+
+
+@impostor("checkpoint_every", diagnosis="daly")
+def by_the_formula(step_s, save_s, restart_s, gpu_mtbf_h, gpus):
+    mtbf = gpu_mtbf_h * 3600 / gpus
+    steps = max(1, round(daly_interval(save_s, mtbf) / step_s))
+    return steps, share_of(steps * step_s, save_s, restart_s, mtbf)
+
+
+@impostor("checkpoint_every", diagnosis="nearest")
+def nearest_whole_number(step_s, save_s, restart_s, gpu_mtbf_h, gpus):
+    mtbf = gpu_mtbf_h * 3600 / gpus
+    steps = max(1, round(best_interval(save_s, mtbf) / step_s))
+    return steps, share_of(steps * step_s, save_s, restart_s, mtbf)

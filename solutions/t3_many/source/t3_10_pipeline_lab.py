@@ -78,6 +78,9 @@ In 1F1B rank r holds p - r microbatches. Here each rank has room for its own num
 Microbatches are taken in ascending order. An F is ready when the rank before has ended its F of that microbatch; a B when this rank's F, and the next rank's B of it, have ended.
 
 **Example.** `fitted_order(2, 3, [2, 1])` is `[["F0", "F1", "B0", "F2", "B1", "B2"], ["F0", "B0", "F1", "B1", "F2", "B2"]]`. Below the check you can draw yours.
+
+Does the check not come back? Then your loop waits for a pass that never becomes ready. Stop it (Kernel, Interrupt).
+All passes one after the other take 3 p m: with `for time in range(3 * p * m)` instead of `while` every loop ends, and the check says which pass is missing.
 """
 
 

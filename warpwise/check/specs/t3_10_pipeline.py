@@ -533,8 +533,9 @@ RUN_ORDER = ranks_spec(
         ),
         "too_much_held": (
             "When is the last time that you need a microbatch's x and y?",
-            "Run the passes in the given order, and held.pop(k) in the backward. Let go of "
-            "messages, too, when their wait() is over.",
+            "Run the passes in the given order, and held.pop(k) in the backward. A message that "
+            "was only started is held, too: wait() for it before the next pass, and let go of "
+            "it.",
         ),
         "hang": (
             "Rank 0 sends an activation, and rank 1 at that moment sends a gradient. Who receives?",
@@ -560,7 +561,7 @@ RUN_ORDER = ranks_spec(
 def chunk_inputs(
     rng: np.random.Generator, level: Level
 ) -> Iterator[tuple[int, int, int, float, float]]:
-    """(p, m, layers, send, fits): free messages, dear ones, too little memory, 6 layers."""
+    """(p, m, layers, send, fits): free messages, dear ones, too little memory, 6 layers, ties."""
     yield 4, 8, 4, 0.0, 4.5
     yield 4, 8, 4, 0.0, 5.0
     yield 2, 4, 6, 0.0, 9.0
@@ -568,6 +569,8 @@ def chunk_inputs(
     yield 4, 8, 8, 0.1, 4.5
     yield 3, 9, 4, 0.13, 4.0
     yield 4, 4, 2, 2.0, 9.0
+    yield 3, 3, 2, 0.75, 9.0  # 19.5 with either
+    yield 3, 6, 4, 0.125, 9.0  # 22.25 with 2 and with 4: all sums are exact
     yield 4, 8, 4, 0.0, 3.0
     for _ in range(4 if level == "grader" else 2):
         p = int(rng.integers(2, 5))
@@ -584,19 +587,33 @@ def _tried(p: int, m: int, v: int, send: float) -> tuple[float, float]:
     return round(ran.makespan, 9), ran.peak
 
 
-def chunked(p: int, m: int, layers: int, send: float, fits: float, dividing: bool = True) -> int:
-    """The divisor of `layers` with the shortest makespan of those that fit; 0 for none."""
+def chunked(
+    p: int,
+    m: int,
+    layers: int,
+    send: float,
+    fits: float,
+    dividing: bool = True,
+    larger: bool = False,
+) -> int:
+    """The divisor of `layers` with the shortest makespan of those that fit; 0 for none.
+
+    Of equally fast ones the smaller, or the larger.
+    """
     found = []
     for v in range(1, layers + 1):
         makespan, peak = _tried(p, m, v, send)
         if peak <= fits and not (dividing and layers % v):
-            found.append((makespan, v))
-    return min(found)[1] if found else 0
+            found.append((makespan, -v if larger else v))
+    return abs(min(found)[1]) if found else 0
 
 
 BEST_CHUNKS = FunctionSpec(
     "best_chunks", UNIT, 2, chunk_inputs, chunked, takes=("p", "m", "layers", "send", "fits"),
     suspects={
+        "larger_of_equals": lambda p, m, layers, send, fits: chunked(
+            p, m, layers, send, fits, larger=True
+        ),
         "memory_ignored": lambda p, m, layers, send, fits: chunked(
             p, m, layers, send, float("inf")
         ),
@@ -616,6 +633,8 @@ BEST_CHUNKS = FunctionSpec(
         "most_chunks": "It is one layer a chunk, whatever that costs.",
         "not_a_divisor": "The chunks of a rank have different numbers of layers.",
         "one_when_none": "Nothing fits, and 0 is asked for then.",
+        "larger_of_equals": "Two choices are equally fast, and the one with more chunks was "
+        "taken.",
     },
     hints={
         "memory_ignored": (
@@ -635,6 +654,11 @@ BEST_CHUNKS = FunctionSpec(
             "Use v only where layers % v == 0.",
         ),
         "one_when_none": ("What does 1F1B hold?", "p microbatches: if fits is less, return 0."),
+        "larger_of_equals": (
+            "Which makespans do 1 and 2 chunks have in the case that is named?",
+            "Go up through the divisors, and take another v only if its makespan is < the best "
+            "so far, not <=.",
+        ),
         "wrong_values": (
             "Print the makespan and the peak for each v of the case that is named.",
             "Take the least makespan of those v that divide layers and whose peak is at most fits.",

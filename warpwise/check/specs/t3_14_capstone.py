@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ...planner import Cluster, Model, Plan, PlanError, best_interval, run_mtbf, useful_share
+from ...planner import (
+    Cluster,
+    Model,
+    Plan,
+    PlanError,
+    best_interval,
+    daly_interval,
+    run_mtbf,
+    useful_share,
+)
 from ...planner.plan import GIB
 from ...planner.trials import Problem, Split, tried
 from ..cases import Level
@@ -528,7 +537,7 @@ def _llama(layers: int, hidden: int, heads: int, sequence: int) -> Model:
 
 def plan_inputs(rng: np.random.Generator, level: Level) -> Iterator[tuple[Problem]]:
     """A slow network and a factor of 3; nothing fits; long sequences; microbatches above 1; large;
-    and more for a grader.
+    a microbatch of 3; and more for a grader.
     """
     kept = {"zero": 1, "recompute": "selective"}
 
@@ -542,6 +551,7 @@ def plan_inputs(rng: np.random.Generator, level: Level) -> Iterator[tuple[Proble
     yield one(_llama(pick((28, 32, 36)), 4096, 32, 131_072), "H100", 32, pick((45.0, 50.0)), 4)
     yield one(_gpt(pick((28, 30, 32)), pick((7680, 8640, 9216)), 48), "A100", 16, 20.0, 32)
     yield one(_llama(pick((76, 80)), 8192, 64, 4096), "H100", 32, pick((45.0, 50.0)), 64)
+    yield one(_gpt(24, 3072, 24), "A100", 8, 25.0, 6)
     if level == "grader":
         yield one(_gpt(pick((36, 40)), 5120, 40), "A100 40GB", 16, pick((1.5, 2.0)), 32)
         yield one(_gpt(pick((92, 96)), 12288, 96), "A100", 64, 25.0, 96)
@@ -569,6 +579,7 @@ _NARROW: dict[str, Callable[[Split, Problem], bool]] = {
     "no_tensor": lambda split, problem: split[1] == 1,
     "tensor_of_a_node": lambda split, problem: split[1] == min(8, problem.cluster.gpus),
     "no_data": lambda split, problem: split[0] == 1,
+    "microbatch_power_of_two": lambda split, problem: split[4] & (split[4] - 1) == 0,
 }
 
 
@@ -685,6 +696,7 @@ BEST_PLAN = FunctionSpec(
         "another pipeline there is a better one.",
         "powers_of_two": "It is the best plan whose degrees are powers of two.",
         "no_data": "It is the best plan with dp = 1.",
+        "microbatch_power_of_two": "It is the best plan whose microbatch is a power of two.",
         "not_the_best": "It runs and fits, but another does more.",
         "never_asked": "The plan was not found by asking.",
     },
@@ -722,6 +734,10 @@ BEST_PLAN = FunctionSpec(
         "tensor_of_a_node": ("Which degree is always the same?", "Loop over tp, too."),
         "powers_of_two": ("What are the divisors of 24?", "1, 2, 3, 4, 6, 8, 12 and 24."),
         "no_data": ("Which degree is always 1?", "dp is what the other three leave."),
+        "microbatch_power_of_two": (
+            "Which microbatches can three sequences of a rank make?",
+            "1 and 3: loop over all divisors of batch // dp.",
+        ),
         "not_the_best": (
             "Does your search stop at the first plan that cannot be bettered by one step?",
             "Try all plans and keep the best that fits.",
@@ -987,6 +1003,8 @@ def checkpoint_inputs(
     yield 5.0, 240.0, 600.0, 20_000.0, 12_000
     yield 900.0, 30.0, 300.0, 50_000.0, 60_000
     yield 2.0, 5.0, 0.0, 50_000.0, 1024
+    yield 1.0, 300.0, 60.0, 5000.0, 20_000  # M = 15 minutes: Daly's formula says 548, not 550
+    yield 750.0, 60.0, 300.0, 50_000.0, 16_384  # 1.478 steps would be best; 2 beat 1
     for _ in range(8 if level == "grader" else 2):
         yield (
             float(rng.integers(1, 40)), float(rng.integers(60, 400)), float(rng.integers(0, 900)),
@@ -1033,9 +1051,11 @@ def _exact(save: float, restart: float, mtbf: float) -> float:
 CHECKPOINT_EVERY = FunctionSpec(
     "checkpoint_every", UNIT, 2, checkpoint_inputs, checkpoint,
     suspects={
+        "nearest": _rule(_right, _exact),
         "young": _rule(_right, _young),
         "young_rounded_down": _rule(_right, _young, math.floor),
         "young_less_save": _rule(_right, lambda s, r, m: _young(s, r, m) - s),
+        "daly": _rule(_right, lambda s, r, m: daly_interval(s, m)),
         "two_forgotten": _rule(_right, lambda s, r, m: math.sqrt(s * m)),
         "restart_in_the_interval": _rule(_right, lambda s, r, m: math.sqrt(2 * (s + r) * m)),
         "one_gpu": _rule(lambda hours, gpus: hours * 3600, _exact),
@@ -1060,6 +1080,10 @@ CHECKPOINT_EVERY = FunctionSpec(
         "young_rounded_down": "It is the rule of Young, rounded down.",
         "young_less_save": "It is the rule of Young less the checkpoint: a better estimate, and "
         "still one.",
+        "daly": "It is Daly's formula for the interval, a series cut short: near the best, and not "
+        "it.",
+        "nearest": "The best interval is rounded to the nearest step; the better of its two "
+        "neighbours need not be the nearer one.",
         "two_forgotten": "It is sqrt(delta M): the 2 of Young's rule is missing.",
         "restart_in_the_interval": "A restart costs the same however often one saves: it does not "
         "change the best interval.",
@@ -1087,6 +1111,14 @@ CHECKPOINT_EVERY = FunctionSpec(
         "young_less_save": (
             "Is the share larger one step to the right?",
             "Start from Young's rule and walk, as long as the share grows.",
+        ),
+        "daly": (
+            "Is the share larger one step to the right or to the left?",
+            "Start from the formula and walk, as long as the share grows.",
+        ),
+        "nearest": (
+            "What are the shares of both neighbours in the call that is named?",
+            "Compute the share of the whole numbers below and above, and take the larger share.",
         ),
         "two_forgotten": (
             "What does a failure cost on average?",
