@@ -573,13 +573,13 @@ def _all(problem: Problem) -> tuple[tuple[Split, float, float], ...]:
 #: What a search left out, if its plan is the best of what is left: slug -> what it still looks at.
 _NARROW: dict[str, Callable[[Split, Problem], bool]] = {
     "powers_of_two": lambda split, problem: all(n & (n - 1) == 0 for n in split[1:4]),
+    "microbatch_power_of_two": lambda split, problem: split[4] & (split[4] - 1) == 0,
     "microbatch_of_one": lambda split, problem: split[4] == 1,
     "no_context": lambda split, problem: split[3] == 1,
     "no_pipeline": lambda split, problem: split[2] == 1,
     "no_tensor": lambda split, problem: split[1] == 1,
     "tensor_of_a_node": lambda split, problem: split[1] == min(8, problem.cluster.gpus),
     "no_data": lambda split, problem: split[0] == 1,
-    "microbatch_power_of_two": lambda split, problem: split[4] & (split[4] - 1) == 0,
 }
 
 
