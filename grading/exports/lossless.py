@@ -7,6 +7,7 @@ takes its own file back most surely when nothing but the grades has changed.
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -17,6 +18,7 @@ _MARKS = (
 )
 _DELIMITERS = ",;\t"
 _MAX_BYTES = 50_000_000
+_HEAD = 100_000  # characters in which the delimiter is looked for
 
 
 class CsvError(Exception):
@@ -82,7 +84,8 @@ def read(data: bytes, name: str) -> Sheet:
     mark, encoding, text = _decoded(data, name)
     if "\0" in text or not text.strip():
         raise CsvError(f"{name} is {'empty' if not text.strip() else 'not a CSV file'}.")
-    first = text.split("\n", 1)[0]
+    # Of the header, without what stands in quotes.
+    first = re.split(r"[\r\n]", re.sub(r'"[^"]*"', "", text.lstrip()[:_HEAD]), maxsplit=1)[0]
     delimiter = max(_DELIMITERS, key=first.count)
     header, *lines = _records(text, delimiter, name)
     return Sheet(header, lines, delimiter, encoding, mark)

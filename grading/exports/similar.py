@@ -11,12 +11,13 @@ import keyword
 import math
 import tokenize
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
 from grading.exports.page import page, text
+from grading.exports.rows import exercises
 from grading.exports.shape import bound, tree_of
 from grading.results import Result
 
@@ -94,36 +95,42 @@ def idiom_limit(students: int) -> int:
     return max(3, min(20, students // 4))
 
 
-def pairs(rows: Sequence[Result], scaffold: Iterable[str] = ()) -> list[Pair]:
-    """Pairs of similar answers, those with most unusual code first.
+@dataclass(frozen=True)
+class _Match:
+    """Two answers by their places among the rows, not yet laid out."""
+
+    exercise: str
+    found: list[Run]
+    share: float
+    weight: float
+
+
+def pairs(
+    rows: Sequence[Result], scaffold: Iterable[str] = (), most: int | None = None
+) -> list[Pair]:
+    """Pairs of similar answers, those with most unusual code first, at most `most` of them.
 
     scaffold: the texts that the lab hands out.
     """
+    return [_laid_out(rows, *one) for one in _ranked(rows, scaffold)[:most]]
+
+
+def _ranked(
+    rows: Sequence[Result], scaffold: Iterable[str]
+) -> list[tuple[tuple[int, int], list[_Match]]]:
+    """Places of two rows and what they share, the heaviest first."""
     given = {run for source in scaffold for run in runs(source)}
-    shared: dict[tuple[int, int], list[tuple[float, Shared]]] = {}
-    for exercise in {one.exercise for row in rows for one in row.exercises}:
-        for places, weight, found in _in_exercise(exercise, rows, given):
-            shared.setdefault(places, []).append((weight, found))
-    made = [
-        Pair(
-            (rows[first].student, rows[second].student),
-            sum(weight for weight, _ in found),
-            tuple(one for _, one in sorted(found, key=lambda both: -both[0])),
-        )
-        for (first, second), found in shared.items()
-    ]
-    return sorted(made, key=lambda one: (-one.weight, one.students))
+    shared: dict[tuple[int, int], list[_Match]] = {}
+    for exercise in exercises(rows):
+        for places, match in _in_exercise(exercise, rows, given):
+            shared.setdefault(places, []).append(match)
+    return sorted(shared.items(), key=lambda one: (-sum(each.weight for each in one[1]), one[0]))
 
 
 def _in_exercise(
     exercise: str, rows: Sequence[Result], given: Collection[Run]
-) -> list[tuple[tuple[int, int], float, Shared]]:
-    sources = {
-        place: one.source
-        for place, row in enumerate(rows)
-        for one in row.exercises
-        if one.exercise == exercise and one.status != "todo" and one.source.strip()
-    }
+) -> Iterator[tuple[tuple[int, int], _Match]]:
+    sources = _sources(exercise, rows)
     holders: dict[Run, list[int]] = {}
     for place, source in sources.items():
         for run in runs(source):
@@ -136,18 +143,33 @@ def _in_exercise(
     for run, places in unusual.items():
         for both in combinations(places, 2):
             common.setdefault(both, []).append(run)
-    made = []
     for (first, second), found in common.items():
         share = len(found) / min(sizes[first], sizes[second])
-        if len(found) < _LEAST_SHARED or share < _LEAST_SHARE:
-            continue
-        weight = sum(math.log(1 + len(sources) / len(unusual[run])) for run in found)
-        sides = [
-            Side(rows[place].student, sources[place], _lines(sources[place], found))
-            for place in (first, second)
-        ]
-        made.append(((first, second), weight, Shared(exercise, len(found), share, *sides)))
-    return made
+        if len(found) >= _LEAST_SHARED and share >= _LEAST_SHARE:
+            weight = sum(math.log(1 + len(sources) / len(unusual[run])) for run in found)
+            yield (first, second), _Match(exercise, found, share, weight)
+
+
+def _sources(exercise: str, rows: Sequence[Result]) -> dict[int, str]:
+    """Place of a row -> what its student wrote for the exercise."""
+    return {
+        place: one.source
+        for place, row in enumerate(rows)
+        for one in row.exercises
+        if one.exercise == exercise and one.status != "todo" and one.source.strip()
+    }
+
+
+def _laid_out(rows: Sequence[Result], places: tuple[int, int], matches: list[_Match]) -> Pair:
+    shared = []
+    for one in sorted(matches, key=lambda each: -each.weight):
+        sides = []
+        for row in (rows[place] for place in places):
+            source = next(each.source for each in row.exercises if each.exercise == one.exercise)
+            sides.append(Side(row.student, source, _lines(source, one.found)))
+        shared.append(Shared(one.exercise, len(one.found), one.share, *sides))
+    first, second = (rows[place].student for place in places)
+    return Pair((first, second), sum(one.weight for one in matches), tuple(shared))
 
 
 def _lines(source: str, found: Sequence[Run]) -> frozenset[int]:
@@ -157,7 +179,7 @@ def _lines(source: str, found: Sequence[Run]) -> frozenset[int]:
 
 def similar_page(rows: Sequence[Result], lab: str, scaffold: Iterable[str] = ()) -> str:
     """The page for the instructor: pairs side by side, shared lines marked."""
-    found = pairs(rows, scaffold)
+    found = _ranked(rows, scaffold)
     title = f"{lab}: similar answers"
     parts = [
         f"<main><h1>{text(title)}</h1>",
@@ -167,7 +189,7 @@ def similar_page(rows: Sequence[Result], lab: str, scaffold: Iterable[str] = ())
         "out. Similar is not copied: short tasks have few right answers, and students learn "
         "together. Read both, and ask.</p>",
     ]
-    for pair in found[:_MOST_PAIRS]:
+    for pair in (_laid_out(rows, *one) for one in found[:_MOST_PAIRS]):
         left, right = pair.students
         parts.append(f"<section><h2>{text(left)} and {text(right)}</h2>")
         for one in pair.shared:

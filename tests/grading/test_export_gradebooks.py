@@ -111,6 +111,13 @@ def test_encoding_mark_delimiter_and_line_ends_are_kept(
     assert done.data == expected
 
 
+def test_commas_in_the_header_do_not_hide_the_delimiter() -> None:
+    """What stands in quotes, also over two lines, says nothing about the delimiter."""
+    data = b'"Student";"SIS Login ID";"Lab, with, many,\n, commas"\nAda;ada;\n'
+
+    assert canvas.filled(data, "b", [graded("ada")]).data == data.replace(b"ada;", b"ada;2")
+
+
 def test_windows_text_is_kept() -> None:
     """A file that is not UTF-8 comes back as it was."""
     data = "Student,SIS Login ID,Lab\nDaniël,ada,\nZoë,x,\n".encode("cp1252")
