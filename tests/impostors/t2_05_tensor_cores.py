@@ -676,6 +676,29 @@ def no_barrier(c, a, b):
 
 @impostor("fragments_mended", diagnosis="not_shared")
 @cuda.jit
+def no_tile_at_all(c, a, b):
+    left = cuda.local.array(8, np.float16)
+    right = cuda.local.array(4, np.float16)
+    acc = cuda.local.array(4, np.float32)
+    lane = cuda.threadIdx.x
+    group, place = lane // 4, lane % 4
+    for i in range(4):
+        acc[i] = 0
+    for start in range(0, 64, 16):
+        for i in range(8):
+            left[i] = a[
+                16 * cuda.blockIdx.x + group + i // 2 % 2 * 8,
+                start + 2 * place + i % 2 + i // 4 * 8,
+            ]
+        for i in range(4):
+            right[i] = b[start + 2 * place + i % 2 + i // 2 * 8, group]
+        mma_m16n8k16(acc, left, right, acc)
+    for i in range(4):
+        c[16 * cuda.blockIdx.x + group + i // 2 * 8, 2 * place + i % 2] = acc[i]
+
+
+@impostor("fragments_mended", diagnosis="too_many_loads")
+@cuda.jit
 def straight_from_global(c, a, b):
     tile = cuda.shared.array((16, 72), np.float16)  # 8 unused at the end of each row
     left = cuda.local.array(8, np.float16)

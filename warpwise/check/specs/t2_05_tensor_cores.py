@@ -386,7 +386,8 @@ CAUSES = {
     "too_many_instructions": "It takes too many instructions.",
     "bank_conflicts": "Lanes of one warp still meet at a bank.",
     "too_much_shared": "The block keeps more shared memory than is allowed.",
-    "not_shared": "No tile is read from shared memory.",
+    "not_shared": "The fragments of a come straight from global memory, eight rows a request; its "
+    "rows belong into shared memory first, each by two requests.",
     "one_product": "That is the accuracy of TF32: only the large parts are multiplied.",
     "small_b_lost": "The small parts of b are lost.",
     "small_a_lost": "The small parts of a are lost.",
@@ -513,7 +514,8 @@ FRAGMENTS_MENDED = KernelSpec(
     causes=CAUSES,
     hints=HINTS,
     requirements=(
-        Requirement("loads", "not_shared"),
+        Requirement("loads", "too_many_loads"),
+        Requirement("load_sectors", "not_shared"),
         Requirement("bank_conflicts", "bank_conflicts", limit=lambda case: 0),
         Requirement("shared_bytes", "too_much_shared", limit=lambda case: 2560),
     ),
