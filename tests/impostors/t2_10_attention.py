@@ -99,6 +99,8 @@ def merged(
         log = tl.log(total)
     if FAULT == "larger lse":
         log = top
+    if FAULT == "short lse":
+        log = log.to(tl.float16).to(tl.float32)
     v_a, v_b = tl.load(out_a + at, mask=inside), tl.load(out_b + at, mask=inside)
     if FAULT == "twice":
         v_a = tl.load(out_a + at, mask=inside)
@@ -187,6 +189,14 @@ def one_output_loaded_twice(
     out, lse, out_a, lse_a, out_b, lse_b, rows, d, R: tl.constexpr, D: tl.constexpr
 ):  # fmt: skip
     merged(out, lse, out_a, lse_a, out_b, lse_b, rows, d, R, D, "twice")
+
+
+@impostor("merge_parts", diagnosis="reduced_precision")
+@triton.jit
+def lse_through_float16(
+    out, lse, out_a, lse_a, out_b, lse_b, rows, d, R: tl.constexpr, D: tl.constexpr
+):  # fmt: skip
+    merged(out, lse, out_a, lse_a, out_b, lse_b, rows, d, R, D, "short lse")
 
 
 # -- flash_forward -----------------------------------------------------------------------------
@@ -641,6 +651,16 @@ def from_the_top_left(n, m, d, bq, bk, causal):
 @impostor("flash_elements", diagnosis="of_first_row")
 def by_the_first_query(n, m, d, bq, bk, causal):
     return tally(n, m, d, bq, bk, causal, lambda first, end: first + 1 + m - n)
+
+
+@impostor("flash_elements", diagnosis="keys_below_zero")
+def negative_visits_and_keys(n, m, d, bq, bk, causal):
+    visits = keys = 0
+    for first in range(0, n, bq):
+        tiles = -(-(min(m, first + bq + m - n) if causal else m) // bk)
+        visits += tiles
+        keys += min(m, tiles * bk)
+    return visits, n * d + 2 * d * keys, n * d + n
 
 
 @impostor("flash_elements", diagnosis="visits_below_zero")

@@ -138,6 +138,15 @@ def key_tile_by_key_tile(n, m, d, bq, bk, causal):
     return visits, (n + 2 * loaded) * d, n * (d + 1)
 
 
+@variant("flash_elements")
+def no_end_but_m(n, m, d, bq, bk, causal):
+    visits = keys = 0
+    for first in range(0, n, bq):
+        count = -(-max(0, min(m, first + bq + m - n) if causal else m) // bk)
+        visits, keys = visits + count, keys + min(m, count * bk)
+    return [visits, d * (n + 2 * keys), n * d + n]
+
+
 @variant("grad_queries")
 @triton.jit
 def scale_inside_and_delta_late(

@@ -220,7 +220,8 @@ def _nan_where(empty: Callable[[Array, Array], Array]) -> Callable[..., tuple[Ar
 
 MERGE_PARTS = TritonSpec(
     "merge_parts", UNIT, 2, ("out", "lse"), parts_cases, merged_by(merge_parts),
-    tolerance={"float32": Tolerance(2e-3, 1e-3)},  # exp(lse_a - lse) has few digits near 1e4
+    # exp(lse_a - lse) has few digits near 1e4, but lse itself, there, is off by 0.001 at most
+    tolerance={"float32": Tolerance(1e-5, 3e-3)},
     traffic=(
         Traffic("loaded", lambda case: 8 * (case.args["out"].size + case.args["lse"].size)),
         Traffic("stored", lambda case: 4 * (case.args["out"].size + case.args["lse"].size)),
@@ -753,8 +754,10 @@ FLASH_FORWARD = TritonSpec(
             "All 40: query i sees i + m - n + 1 keys, so the loop ends at first + BQ + m - n.",
         ),
         "reduced_precision": (
-            "In which dtype are the shares when you add them up?",
-            "float32: convert p only for the second product, p.to(tl.float16) inside tl.dot.",
+            "What is rounded to float16 before the shares are added up: q times scale, the scores, "
+            "the shares?",
+            "Nothing: scale * tl.dot(...) in float32, and p.to(tl.float16) only inside the second "
+            "tl.dot.",
         ),
         "neither_rescaled": (
             "A later tile has a larger maximum.  What do the older terms have in their exponent?",
@@ -869,6 +872,13 @@ def _of_first_row(n: int, m: int, bq: int, bk: int, causal: bool) -> list[int]:
     return [max(0, -(-limit // bk)) for limit in limits]
 
 
+def _keys_below_zero(
+    n: int, m: int, d: int, bq: int, bk: int, causal: bool
+) -> tuple[int, int, int]:
+    tiles = _not_below_zero(n, m, bq, bk, causal)
+    return sum(tiles), n * d + 2 * d * sum(min(m, count * bk) for count in tiles), n * d + n
+
+
 def _rounded_down(n: int, m: int, bq: int, bk: int, causal: bool) -> list[int]:
     limits = [min(m, end + m - n) if causal else m for end in _ends(n, bq)]
     return [max(0, limit // bk) for limit in limits]
@@ -886,6 +896,7 @@ FLASH_ELEMENTS = FunctionSpec(
         "causal_top_left": _with_visits(_top_left),
         "visits_below_zero": _with_visits(_not_below_zero),
         "of_first_row": _with_visits(_of_first_row),
+        "keys_below_zero": _keys_below_zero,
         "rounded_down": _with_visits(_rounded_down),
         "half_of_all": _with_visits(
             lambda n, m, bq, bk, c: (
@@ -927,6 +938,8 @@ FLASH_ELEMENTS = FunctionSpec(
         **MASK_CAUSES,
         "causal_ignored": "Tiles of keys that come after all queries of a tile are not visited.",
         "visits_below_zero": "A tile of queries that sees no key has a negative number of visits.",
+        "keys_below_zero": "A tile of queries that sees no key has a negative number of visits "
+        "and of keys.",
         "of_first_row": "The visits follow from the first query of each tile; its last query sees "
         "the most keys.",
         "rounded_down": "A tile of keys that is seen in part is visited as well.",
@@ -956,6 +969,10 @@ FLASH_ELEMENTS = FunctionSpec(
         "visits_below_zero": (
             "n = 70, m = 40: how many keys does query 0 see?",
             "None.  max(0, ...) of the number of keys.",
+        ),
+        "keys_below_zero": (
+            "n = 100, m = 16: how many keys does query 15 see?",
+            "None, not 15 + 1 + 16 - 100: max(0, end + m - n).",
         ),
         "of_first_row": (
             "Which query of a tile sees the most keys?",
