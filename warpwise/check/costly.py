@@ -48,6 +48,12 @@ def _again(kernel: Any, report: Report, found: Broken) -> str | None:
 def _cause(report: Report, found: Broken) -> str:
     """The report's own sentence on its worst line, if that line costs what there is too much of."""
     costing = {line.number for _, line in _costs(report, found)}
+    if found.requirement.counter == "float64" and costing:
+        where = ", ".join(str(number) for number in sorted(costing))
+        return (
+            f"A float32 meets a wider number in line {where}: 1.0 is a float64, and a float32 plus "
+            "an integer, even 1, becomes one.  Write np.float32(1)."
+        )
     if report.worst is not None and (not costing or report.worst[0].number in costing):
         line, why = report.worst
         return f"Line {line.number}: {why}."

@@ -147,8 +147,8 @@ def _undefined(e: Evidence, lines: Mapping[int, int]) -> str | None:
         return None
     where = ", ".join(str(line) for line in sorted(lines))
     return (
-        f"Lanes that line {where} loads masked off have no defined value without other=, and they "
-        f"are used: {e.name} becomes NaN here, and anything on a GPU."
+        f"Lanes that are masked off in a load have no defined value without other=, and they are "
+        f"used (line {where}): {e.name} becomes NaN here, and anything on a GPU."
     )
 
 
