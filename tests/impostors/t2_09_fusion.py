@@ -52,6 +52,25 @@ def one_is_float64(out, x, bias, rows, columns):
         out[row, col] = v / (1.0 + math.exp(-v))
 
 
+@impostor("fused_silu", diagnosis="float64_arithmetic")
+@cuda.jit
+def one_is_an_integer(out, x, bias, rows, columns):
+    col, row = cuda.grid(2)
+    if row < rows and col < columns:
+        v = x[row, col] + bias[col]
+        out[row, col] = v / (1 + math.exp(-v))
+
+
+@impostor("fused_silu", diagnosis="exp_overflows")
+@cuda.jit
+def exponential_above_and_below(out, x, bias, rows, columns):
+    col, row = cuda.grid(2)
+    if row < rows and col < columns:
+        v = x[row, col] + bias[col]
+        e = math.exp(v)
+        out[row, col] = v * e / (np.float32(1) + e)
+
+
 @impostor("fused_silu", diagnosis="too_many_sectors")
 @cuda.jit
 def v_through_the_output(out, x, bias, rows, columns):
@@ -104,6 +123,19 @@ def mean_and_variance_stored(rows, columns):
     matrix = rows * columns
     separate = 4 * (8 * matrix + 4 * rows + 2 * columns)
     return separate, 4 * (2 * matrix + 2 * columns + 4 * rows)
+
+
+@impostor("norm_bytes", diagnosis="fused_stores_row_values")
+def mean_and_variance_written(rows, columns):
+    matrix = rows * columns
+    separate = 4 * (8 * matrix + 4 * rows + 2 * columns)
+    return separate, 4 * (2 * matrix + 2 * columns + 2 * rows)
+
+
+@impostor("norm_bytes", diagnosis="weights_by_row")
+def weights_as_long_as_the_means(rows, columns):
+    matrix = rows * columns
+    return 4 * (8 * matrix + 6 * rows), 4 * (2 * matrix + 2 * rows)
 
 
 @impostor("norm_bytes", diagnosis="constant_output")

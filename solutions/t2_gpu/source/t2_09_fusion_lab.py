@@ -10,6 +10,7 @@ Three hints follow each check, from vague to plain.
 `NameError`? Run the cell above, and the first cell.
 
 **All arithmetic in kernels is float32**: write `np.float32(0)`, not `0.0`, and `np.float32(-math.inf)`, not `-math.inf`.
+An integer does not help: to Numba a float32 plus the integer 1 is a float64.
 
 Run this cell first.
 """
@@ -66,7 +67,7 @@ for kernel, args in ((add_bias, (v, x, bias)), (gate, (g, v)), (multiply, (out, 
 
 # %% [markdown]
 r"""
-**Given.** `x` and `out`: `(rows, columns)`. `bias`: `(columns,)`. All float32. x runs over the columns, y over the rows, with at least one thread for each element.
+**Given.** `x` and `out`: `(rows, columns)`. `bias`: `(columns,)`. All float32, with v anywhere from -1e4 to 1e4. x runs over the columns, y over the rows, with at least one thread for each element.
 
 **Required.** `out = v / (1 + exp(-v))` with `v = x + bias`, each element written once, in one kernel.
 At most the sectors that our solution moves: each element of `x` once in and once out, and the bias once for each warp.

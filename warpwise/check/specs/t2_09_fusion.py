@@ -32,13 +32,18 @@ FLOAT32 = Requirement("float64", "float64_arithmetic", limit=lambda case: 0)
 # -- fused_silu --------------------------------------------------------------------------------
 
 
-def silu_case(rng: np.random.Generator, rows: int, columns: int, block: tuple[int, int]) -> Case:
-    """(out, x, bias, rows, columns) with at least one thread an element."""
+def silu_case(
+    rng: np.random.Generator, rows: int, columns: int, block: tuple[int, int], far: float = 0
+) -> Case:
+    """(out, x, bias, rows, columns) with at least one thread an element; far: added to |x|."""
+    x = values(rng, (rows, columns))
     args = {
-        "out": np.zeros((rows, columns), np.float32), "x": values(rng, (rows, columns)),
+        "out": np.zeros((rows, columns), np.float32),
+        "x": x + np.copysign(np.float32(far), x),
         "bias": values(rng, columns), "rows": rows, "columns": columns,
     }  # fmt: skip
-    return Case(args, grid_for(rows, columns, block), block, f"{rows} x {columns}")
+    label = f"{rows} x {columns}" + (", v far from 0" if far else "")
+    return Case(args, grid_for(rows, columns, block), block, label)
 
 
 def silu_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
@@ -48,11 +53,19 @@ def silu_cases(rng: np.random.Generator, level: Level) -> Iterator[Case]:
         shapes += [(int(m), int(n)) for m, n in rng.integers(1, 100, size=(3, 2))]
     for number, (rows, columns) in enumerate(shapes):
         yield silu_case(rng, rows, columns, ((32, 8), (16, 16), (8, 4))[number % 3])
+    yield silu_case(rng, 5, 37, (32, 8), far=200)
 
 
 def silu(v: Array) -> Array:
     """v / (1 + exp(-v))."""
     return np.asarray(v / (1 + np.exp(-v)))
+
+
+def gate_overflown(v: Array) -> Array:
+    """v * exp(v) / (1 + exp(v)) in float32: infinity over infinity for a large v."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        e = np.exp(v.astype(np.float32))
+        return np.asarray(v * (e / (1 + e)))
 
 
 def activated(rule: Callable[[Array, Array], Array]) -> Suspect:
@@ -76,6 +89,7 @@ FUSED_SILU = KernelSpec(
         "sign_lost": activated(lambda x, b: (x + b) / (1 + np.exp(x + b))),
         "bias_alone": activated(lambda x, b: x + b),
         "relu": activated(lambda x, b: np.maximum(x + b, 0)),
+        "exp_overflows": activated(lambda x, b: gate_overflown(x + b)),
     },
     causes={
         "bias_missing": "That is SiLU of x without the bias.",
@@ -85,6 +99,8 @@ FUSED_SILU = KernelSpec(
         "sign_lost": "That is v / (1 + exp(v)): the minus in the exponent is missing.",
         "bias_alone": "That is v = x + bias; SiLU is missing.",
         "relu": "That is the larger of v and 0, another activation.",
+        "exp_overflows": "exp(v) of a large v is infinite in float32, and infinity over infinity "
+        "is NaN.",
     },
     hints={
         "bias_missing": ("What is v?", "v = x[row, col] + bias[col]."),
@@ -94,6 +110,10 @@ FUSED_SILU = KernelSpec(
         "sign_lost": ("What is the gate of a large v: 1 or 0?", "1: it has exp(-v)."),
         "bias_alone": ("What do the other two kernels do?", "v / (1 + exp(-v))."),
         "relu": ("What is SiLU of -1?", "-1 / (1 + exp(1)) = -0.27: v / (1 + exp(-v))."),
+        "exp_overflows": (
+            "Up to which v is exp(v) a float32, and what is v / infinity?",
+            "Up to 88.72.  v / (1 + exp(-v)) divides by infinity at worst, and that gives 0.",
+        ),
         "too_many_sectors": (
             "Which arrays need to pass through memory?",
             "Only x, bias and out.  v stays in a variable, and x runs over the columns.",
@@ -146,6 +166,10 @@ NORM_BYTES = FunctionSpec(
         "fused_keeps_row_values": _bytes(
             5, 2, 2, 3, 2, lambda m, n: 4 * (2 * m * n + 2 * n + 4 * m)
         ),
+        "fused_stores_row_values": _bytes(
+            5, 2, 2, 3, 2, lambda m, n: 4 * (2 * m * n + 2 * n + 2 * m)
+        ),
+        "weights_by_row": lambda m, n: (4 * (8 * m * n + 6 * m), 4 * (2 * m * n + 2 * m)),
         "fused_reads_weights_for_each_row": _bytes(5, 2, 2, 3, 2, lambda m, n: 16 * m * n),
         "fused_forgets_weights": _bytes(5, 2, 2, 3, 2, lambda m, n: 8 * m * n),
         "rows_and_columns_swapped": lambda m, n: norm_bytes(n, m),
@@ -160,6 +184,9 @@ NORM_BYTES = FunctionSpec(
         "per_column_forgotten": "Weight and bias are missing.",
         "fused_keeps_row_values": "The single kernel keeps mean and variance in registers: they "
         "never go to memory.",
+        "fused_stores_row_values": "The single kernel need not write mean and variance: nobody "
+        "else reads them.",
+        "weights_by_row": "Weight and bias have one value for each column, not for each row.",
         "fused_reads_weights_for_each_row": "The single kernel reads weight and bias for each row "
         "again; from memory they come once.",
         "fused_forgets_weights": "The single kernel needs weight and bias as well.",
@@ -179,6 +206,11 @@ NORM_BYTES = FunctionSpec(
             "Who wants the mean besides the kernel itself?",
             "Nobody: 2 * rows * columns + 2 * columns numbers.",
         ),
+        "fused_stores_row_values": (
+            "Who wants the mean besides the kernel itself?",
+            "Nobody: 2 * rows * columns + 2 * columns numbers.",
+        ),
+        "weights_by_row": ("How long are weight and bias?", "2 * columns numbers together."),
         "fused_reads_weights_for_each_row": (
             "How often does each element come from memory, by the rule of the exercise?",
             "Once: 2 * columns numbers.",
