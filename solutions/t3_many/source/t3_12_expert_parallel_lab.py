@@ -293,7 +293,7 @@ r"""
 **Given.** On each rank `logits`: [tokens, experts], the router's numbers for its own tokens, at least one; `k`: how many experts a token goes to.
 
 **Required.** Every rank returns the same Python float, experts times the sum over experts i of f_i p_i. Of all choices of *all* ranks, the share f_i falls on expert i; p_i is the mean over *all* tokens of softmax(logits)[:, i]. Ranks have different numbers of tokens.
-Call one collective, once. It has at most two numbers for each expert, and one more.
+Call one collective, once, and send no more bytes than an all-reduce of two numbers for each expert, and one more.
 
 **Example.** For the two ranks above it is 1.0 on both.
 """

@@ -819,7 +819,8 @@ BALANCE_LOSS = ranks_spec(
         "choices_only": "Both factors count choices; one is to be probabilities.",
         "one_choice": "Only the best choice of each token is counted.",
         "too_many_rounds": "More calls than one are made.",
-        "too_many_bytes": "More travels than two numbers an expert, and one.",
+        "too_many_bytes": "More travels than an all-reduce of two numbers an expert, and one; an "
+        "all-gather sends every rank's numbers to all.",
     },
     hints={
         "own_tokens": (
@@ -848,7 +849,7 @@ BALANCE_LOSS = ranks_spec(
             "What is f in the formula?",
             "Of all choices, the share that falls on an expert: torch.topk, torch.bincount.",
         ),
-        "choices_only": ("What is P in the formula?", "The mean of softmax(logits)."),
+        "choices_only": ("What is p in the formula?", "The mean of softmax(logits)."),
         "one_choice": ("How many experts has a token?", "torch.topk(logits, k)."),
         "too_many_rounds": (
             "How many numbers can one all-reduce add up?",
@@ -856,7 +857,7 @@ BALANCE_LOSS = ranks_spec(
         ),
         "too_many_bytes": (
             "What does the formula need of a rank?",
-            "Two sums for each expert, and how many tokens there are.",
+            "Two sums for each expert, and how many tokens there are: all-reduce them.",
         ),
     },
 )  # fmt: skip
