@@ -103,6 +103,14 @@ def weights_by_identity(run, weights):
     return sum({place(t): t.untyped_storage().nbytes() for t in own}.values())
 
 
+@impostor("saved_bytes", diagnosis="by_shape")
+def weights_by_shape(run, weights):
+    """Right as long as nothing else has the shape of a weight."""
+    shapes = {s for w in weights for s in (w.shape, w.T.shape if w.dim() == 2 else w.shape)}
+    return sum({place(t): t.untyped_storage().nbytes() for t in seen(run)
+                if t.shape not in shapes}.values())  # fmt: skip
+
+
 @impostor("saved_bytes", diagnosis="counted_twice")
 def each_tensor(run, weights):
     there = [place(w) for w in weights]
@@ -322,6 +330,37 @@ def hidden_in_ctx(x, weight):
             return scattered(gradient @ weight), gradient.T @ ctx.whole
 
     return Linear.apply(x, weight)
+
+
+def linear_hidden(x, weight, hide, found):
+    """The gathered array waits where no tensor is: hide makes something of it, found undoes it."""
+
+    class Linear(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, weight):
+            whole = gathered(x)
+            ctx.hidden = hide(whole)
+            ctx.save_for_backward(x, weight)
+            return F.linear(whole, weight)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            _, weight = ctx.saved_tensors
+            return scattered(gradient @ weight), gradient.T @ found(ctx.hidden)
+
+    return Linear.apply(x, weight)
+
+
+@impostor("gathered_linear", diagnosis="kept_elsewhere")
+def hidden_in_numpy(x, weight):
+    return linear_hidden(x, weight, lambda whole: whole.numpy().copy(), torch.from_numpy)
+
+
+@impostor("gathered_linear", diagnosis="kept_elsewhere")
+def hidden_in_a_list(x, weight):
+    return linear_hidden(
+        x, weight, lambda whole: whole.tolist(), lambda rows: torch.tensor(rows, dtype=x.dtype)
+    )
 
 
 @impostor("gathered_linear", diagnosis="kept_too_much")

@@ -10,7 +10,7 @@ At the end of this lesson you can
 - write down the bytes of a transformer layer: s b h (34 + 5 a s / h),
 - build sequence parallelism, which cuts what tensor parallelism leaves whole, for the same bytes over the links,
 - keep less and compute again: selective and full recomputation, and what each costs,
-- reproduce every cell of a published table, and find where one published cost is counted too high.
+- reproduce a published table of formulas for four models, and find where one published cost is counted too high.
 
 You need the lesson `t3_08_tensor_parallel` and about 35 minutes. You do not need a GPU.
 
@@ -557,7 +557,8 @@ table(head, rows, label="counted, units of s b h bytes")
 
 # %% [markdown]
 r"""
-For **530B and 1T**: 12.25 against 13. In all the rest the formula of the paper [1] holds to the last digit.
+For **530B and 1T**: 12.25 against 13. All columns but the last are the formulas of the paper [1], to the last digit.
+For full recomputation it prints 2, which is what a rank keeps that has the whole input of the layer; here a rank has its own tokens of it, 2/8.
 
 So does the model of 22 billion fit, with b = 4 sequences at a time? Its 48 layers have 12 h^2 weights each. A weight takes 18 bytes: 6 for itself, in 16 bits and in 32, 4 for its gradient and 8 for Adam.
 """

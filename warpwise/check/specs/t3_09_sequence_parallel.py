@@ -200,9 +200,10 @@ CODE = {
 
 
 def pass_inputs(rng: np.random.Generator, level: Level) -> Iterator[Pass]:
-    """Each forward pass; no two sizes alike."""
+    """Each forward pass; no two sizes alike, but once relu's result has the shape of `down`."""
     for number, kind in enumerate(KEPT):
         yield kind, 3 + number, 2 + 2 * number
+    yield "mlp", 6, 6
     for kind in KEPT:
         for _ in range(2 if level == "grader" else 1):
             yield kind, int(rng.integers(5, 40)), int(rng.integers(5, 40))
@@ -253,6 +254,12 @@ def _seen(tensors: list[Any]) -> int:
     return sum({_place(tensor): tensor.nbytes for tensor in tensors}.values())
 
 
+def _by_shape(found: list[Any], weights: list[Any]) -> int:
+    """What has the shape of a weight, or of a transposed one, is taken for it."""
+    shapes = {tuple(shape) for weight in weights for shape in (weight.shape, weight.shape[::-1])}
+    return sum(_whole([tensor for tensor in found if tuple(tensor.shape) not in shapes]).values())
+
+
 def _by_identity(found: list[Any], weights: list[Any]) -> int:
     """Weights are left out only where they are saved themselves, not transposed."""
     same = {id(weight) for weight in weights}
@@ -261,6 +268,7 @@ def _by_identity(found: list[Any], weights: list[Any]) -> int:
 
 MISCOUNTS: dict[str, Callable[[str, int, int], int]] = {
     "views_of_weights": _miscounted(_by_identity),
+    "by_shape": _miscounted(_by_shape),
     "weights_counted": _miscounted(lambda found, weights: sum(_whole(found).values())),
     "part_of_a_storage": _miscounted(lambda found, weights: _seen(_own(found, weights))),
     "counted_twice": _miscounted(
@@ -311,6 +319,7 @@ def counted(args: Sequence[Any], got: Any) -> Found:
 SAVED_BYTES = FunctionSpec(
     "saved_bytes", UNIT, 2, pass_inputs, kept_by,
     causes={
+        "by_shape": "Weights are told by their shape; another array may have the same.",
         "weights_counted": "Weights are counted; they are there anyway.",
         "views_of_weights": "Weights are left out only where they are saved as they are; most are "
         "saved as transposed views.",
@@ -324,6 +333,10 @@ SAVED_BYTES = FunctionSpec(
         "all_float32": "Every number is taken to have four bytes.",
     },
     hints={
+        "by_shape": (
+            "Is every array of 6 x 18 a weight of 6 x 18?",
+            "No: compare untyped_storage().data_ptr() with those of the weights.",
+        ),
         "weights_counted": (
             "Which storages are there before run is called?",
             "Note the data_ptr() of each weight's untyped_storage(), and leave those out.",
@@ -372,12 +385,16 @@ def ring(ranks: int, nbytes: float) -> float:
 
 
 def with_backward(
-    spec: FunctionSpec, most_kept: Callable[[World], int] | None = None
+    spec: FunctionSpec,
+    most_kept: Callable[[World], int] | None = None,
+    least_wire: Callable[[World], float] | None = None,
 ) -> FunctionSpec:
     """`spec` of a function on ranks whose backward is run, too.
 
     most_kept: bytes that the forward pass may leave on a rank; where it is given,
     torch.utils.checkpoint may not be used.
+    least_wire: bytes over its links that no answer does without if it keeps no more than that;
+    who sends fewer has kept the rest where tensors are not counted, as a list or in NumPy.
     """
     inner, names = spec.examine, ("the output", *(f"the gradient of {name}" for name in spec.takes))
     assert inner is not None
@@ -401,6 +418,12 @@ def with_backward(
             return "kept_too_much", (
                 f"values and gradients are right, but after the forward pass {kept:,} bytes are "
                 f"left in memory beside the output; {most:,} are enough"
+            )
+        fewest = least_wire(args[0]) if least_wire is not None else 0
+        if told["wire"] < fewest * (1 - 1e-9):
+            return "kept_elsewhere", (
+                f"values and gradients are right, but the busiest rank sends {told['wire']:,.10g} "
+                f"bytes over its links, and to gather again takes {fewest:,.10g} in all"
             )
         return None
 
@@ -637,9 +660,14 @@ def linear(
     return found
 
 
+def _linear_wire(world: World) -> float:
+    """Two all-gathers and one reduce-scatter."""
+    return 3 * ring(world.ranks, world.ranks * world.args[0][0].nbytes)
+
+
 GATHERED_LINEAR = with_backward(ranks_spec(
     "gathered_linear", UNIT, 2, linear_worlds, linear, ("x", "weight"),
-    Limits(most_wire=lambda w: 3 * ring(w.ranks, w.ranks * w.args[0][0].nbytes)),
+    Limits(most_wire=_linear_wire),
     suspects={
         "own_share": lambda world: linear(world, own_share=True),
         "own_tokens": lambda world: linear(world, own_tokens=True),
@@ -652,6 +680,8 @@ GATHERED_LINEAR = with_backward(ranks_spec(
         "own_share_own_tokens": "Both gradients are of own tokens and own columns alone.",
         "averaged": "The gradient of x is a mean over ranks, not a sum.",
         "kept_too_much": "The gathered array, or another one as large, is still alive.",
+        "kept_elsewhere": "The gathered numbers wait somewhere for the backward pass: in a list, "
+        "in a NumPy array, in a file.",
         "too_many_bytes": "More travels than two all-gathers and one reduce-scatter.",
     },
     hints={
@@ -672,6 +702,10 @@ GATHERED_LINEAR = with_backward(ranks_spec(
             "What did you give to save_for_backward, or to ctx?",
             "Save x and weight as they came in; gather x again in backward.",
         ),
+        "kept_elsewhere": (
+            "Where does the backward pass take the other ranks' tokens from?",
+            "From the other ranks: gather x again there, and keep them nowhere.",
+        ),
         "library_used": (
             "What does a torch.autograd.Function keep by itself?",
             "Nothing: write one for both steps, and save x and weight in it.",
@@ -681,7 +715,7 @@ GATHERED_LINEAR = with_backward(ranks_spec(
             "Once forward, once backward; dx is reduce-scattered.",
         ),
     },
-), lambda world: int(world.args[0][0].nbytes))  # fmt: skip
+), lambda world: int(world.args[0][0].nbytes), _linear_wire)  # fmt: skip
 
 
 # -- recomputed --------------------------------------------------------------------------------
