@@ -17,4 +17,5 @@ COMMANDS = {
     "rescore": "grading.commands.rescore",
     "export": "grading.commands.export",
     "submit-check": "grading.commands.submit_check",
+    "simulate": "grading.commands.simulate",
 }
