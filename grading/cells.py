@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import symtable
 import warnings
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ _PYTHON_MAGICS = ("%%time", "%%timeit", "%%capture", "%%prun")
 _MERGE_MARKER = re.compile(r"^(<<<<<<<|=======|>>>>>>>)(?: |$)", re.MULTILINE)
 MAX_SOURCE = 200_000  # characters in one cell; a lab's whole text has some 10,000
 MAX_TREE_DEPTH = 100  # an honest function nests below 30
+# IPython reads the whole cell again for each of its own lines: characters times such lines.
+MAX_MAGIC = 200_000
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,8 @@ def to_python(code: CodeCell) -> Cell | BrokenCell:
     try:
         plain = without_magics(source)
         tree = _tree(plain)
+        # What only the compiler refuses, such as two arguments of one name.
+        symtable.symtable(plain, "<cell>", "exec")
     except SyntaxError as error:
         if marker:
             line = source.count("\n", 0, marker.start()) + 1
@@ -60,7 +65,7 @@ def to_python(code: CodeCell) -> Cell | BrokenCell:
         return BrokenCell(
             code.number, source, fact, note("invalid-cell", cell=code.number, fact=fact)
         )
-    except (ValueError, RecursionError, MemoryError):
+    except (ValueError, RuntimeError, MemoryError):  # also of too many magics, or too deep
         return _too_complex(code.number, source)
     if _depth(tree) > MAX_TREE_DEPTH:
         return _too_complex(code.number, source)
@@ -92,11 +97,20 @@ def without_magics(source: str) -> str:
     try:
         _tree(source)
     except SyntaxError:
+        if len(source) * sum(map(_is_magic, source.split("\n"))) > MAX_MAGIC:
+            raise ValueError("too many magics") from None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             python = TransformerManager().transform_cell(source)
         return _drop_ipython_calls(python)
     return source
+
+
+def _is_magic(line: str) -> bool:
+    """Whether a line may be IPython's own: `%time`, `!ls`, `a = !ls`, `a?`."""
+    line = line.strip()
+    assigned = line.partition("=")[2].lstrip()
+    return line.startswith(("%", "!", "?")) or assigned.startswith(("%", "!")) or line.endswith("?")
 
 
 def _drop_ipython_calls(source: str) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from grading import wire
 from grading.answers import Answer, Definition
 from warpwise.simt import Kernel, SourceError
 
@@ -79,13 +80,22 @@ def kernel_source(
             imports[ast.unparse(bound.statement)] = None
         else:
             value = literal(bound.value, everything, main) if bound.value else None
-            if value is None:
+            if value is None or not _is_plain(value):
                 wanted.append(name)
             else:
                 literals[name] = value
     # The answer comes first, so that line 1 of a message is the first line of the function.
     text = "\n".join([*texts, *imports])
     return KernelSource(main.name, text, literals, tuple(wanted))
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a constant is small enough to be kept with the answers."""
+    try:
+        wire.encode(value)
+    except wire.WireError:
+        return False
+    return True
 
 
 def function_behind(definition: Definition, definitions: Sequence[Definition]) -> Definition | None:

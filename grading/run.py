@@ -35,6 +35,7 @@ MAX_EVENT_BYTES = 2_000_000
 _MARK = "WARPWISE_RUN"  # in the environment of every process of the run, unless it removes it
 _POLL_S = 0.05
 _LOOK_S = 0.5  # between two looks at processes, memory and files
+_BLOCK = 4096  # bytes that a file takes at least
 _THREADS = 10  # of a process, where the system counts threads
 
 
@@ -125,7 +126,7 @@ def run(
         lines = _lines(folder / sandbox.OUT / "answers.jsonl", MAX_ANSWER_BYTES)
         return Run(lines, events, end, time.monotonic() - started)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
 
 
 def _lay_out(
@@ -223,19 +224,45 @@ def _memory(family: Sequence[psutil.Process], kind: str) -> int:
     return total
 
 
-def _folder_bytes(folder: Path) -> int:
-    """Bytes of the regular files in `folder`; no link is followed."""
+def _remove(folder: Path) -> None:
+    """Remove a folder that a student's code may have nested deeper than Python's own way goes."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except RecursionError:
+        _flatten(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _flatten(folder: Path) -> None:
+    """Move all folders below `folder` right into it; no link is followed."""
+    waiting, count = [str(folder)], 0
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in [one for one in entries if one.is_dir(follow_symlinks=False)]:
+                count += 1
+                flat = str(folder / f"flat-{count}")
+                os.rename(entry.path, flat)
+                waiting.append(flat)
+
+
+def _folder_bytes(folder: Path) -> float:
+    """Bytes of the files in `folder`; no link is followed.
+
+    Each counts as one block at least.  Infinite where something lies so that we cannot see it.
+    """
     total, waiting = 0, [str(folder)]
     while waiting:
         try:
             with os.scandir(waiting.pop()) as entries:
                 for entry in entries:
+                    with contextlib.suppress(FileNotFoundError):
+                        total += max(_BLOCK, entry.stat(follow_symlinks=False).st_size)
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
-                    else:
-                        total += entry.stat(follow_symlinks=False).st_size
-        except OSError:
+        except FileNotFoundError:
             continue
+        except OSError:  # a path too long for the system, or a folder that forbids to look
+            return float("inf")
     return total
 
 
