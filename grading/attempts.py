@@ -69,12 +69,19 @@ def _line(one: Submission, roster: Roster | None, late: Late | None) -> Line:
     """An entry with its student and its time."""
     person = None
     if roster is not None:
-        names = (roster.find(name) for name in readings(one.student))
+        names = (roster.find(name) for name in _readings_of(one))
         person = next(filter(None, names), None)
     if person is None:
         return Line(one, None, _time(one, None, late))
     one = replace(one, student=person.student, identity=identity(person.student))
     return Line(one, person, _time(one, person, late))
+
+
+def _readings_of(one: Submission) -> Iterator[str]:
+    """The same for an entry; what is no notebook may also be named by its student."""
+    yield from readings(one.student)
+    if one.refusal is not None and one.refusal.reason == "not-a-notebook-file":
+        yield from readings(Path(one.student).stem)
 
 
 def readings(name: str) -> Iterator[str]:
