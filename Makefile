@@ -2,16 +2,17 @@
 # One environment, .venv, is made on first use and brought up to date when requirements.txt changes.
 # Variables: PYTHON (which Python makes .venv), LAB_ARGS (more arguments for JupyterLab),
 # PYTEST_ARGS (more arguments for pytest), BENCH_ARGS, SUBMISSIONS, LAB, OUT and GRADE_ARGS (for `make grade`),
-# RELEASE_ARGS, NOTEBOOK.
+# RELEASE_ARGS, NOTEBOOK, STUDENTS and SIMULATE_ARGS.
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test check bench build grade release submit-check gpu-test fmt clean env
+.PHONY: help lab test check bench build grade simulate release submit-check gpu-test fmt clean env
 
 VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python
 PYTHON ?=
 OUT ?= grading-out
+STUDENTS ?= 5000
 # Two test processes: the suite is sized for two cores.
 WORKERS ?= 2
 
@@ -66,6 +67,12 @@ grade: env  ## grade a folder of notebooks: make grade SUBMISSIONS=dir LAB=t1_01
 	  echo "Name the folder and the lab:  make grade SUBMISSIONS=dir LAB=t1_01_threads [OUT=dir] [GRADE_ARGS=...]" >&2; exit 2; \
 	fi
 	@$(RUN) -m grading grade "$(SUBMISSIONS)" --lab "$(LAB)" --out "$(OUT)" $(GRADE_ARGS)
+
+simulate: env  ## grade a made-up class with known scores, compare: make simulate LAB=t1_01_threads [STUDENTS=5000] [OUT=dir]
+	@if [ -z "$(LAB)" ]; then echo "Name the lab:  make simulate LAB=t1_01_threads [STUDENTS=5000]" >&2; exit 2; fi
+	@$(RUN) -m grading simulate $(STUDENTS) --lab "$(LAB)" --out "$(OUT)" $(SIMULATE_ARGS)
+	@$(RUN) -m grading grade "$(OUT)/submissions" --lab "$(LAB)" --roster "$(OUT)/roster.csv" --out "$(OUT)/results" $(GRADE_ARGS)
+	@$(RUN) -m grading simulate --out "$(OUT)" --check "$(OUT)/results"
 
 release: env  ## make the students' bundle: make release OUT=dir [RELEASE_ARGS="--lab UNIT --quick"]
 	@$(RUN) -m grading release "$(OUT)" $(RELEASE_ARGS)
