@@ -113,9 +113,9 @@ def material(name: str, root: Path = curriculum.COURSE) -> Material:
         for one in read_answers(path.read_text(encoding="utf-8"), kind):
             if one.exercise in points:
                 answers[one.exercise].setdefault(kind, []).append(one)
-    cells = tuple((name if name in points else "", text) for name, text in full)
+    every = tuple((name if name in points else "", text) for name, text in full)
     kept = {name: {k: tuple(v) for k, v in kinds.items()} for name, kinds in answers.items()}
-    return Material(name, cells, points, kept)
+    return Material(name, every, points, kept)
 
 
 def read_answers(module: str, kind: str) -> Iterator[Text]:
@@ -132,7 +132,8 @@ def read_answers(module: str, kind: str) -> Iterator[Text]:
     for name, node in marked.items():
         mark = _mark(node)
         node.decorator_list = [one for one in node.decorator_list if not _is_mark(one)]
-        used, waiting = set[str](), [node]
+        used = set[str]()
+        waiting: list[ast.stmt] = [node]
         while waiting:
             fresh = _names(waiting.pop()) - used
             used |= fresh
