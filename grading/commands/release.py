@@ -137,7 +137,8 @@ def _tried(args: argparse.Namespace, units: Sequence[Unit], seed: int) -> list[s
         if done.returncode != 0:
             return [f"{unit.name}: it could not be tried. {done.stderr[-2000:]}"]
         found = json.loads(done.stdout)
-        print(f"{unit.name}: {'tried' if not found else f'{len(found)} reasons against it'}", flush=True)
+        said = f"{len(found)} reasons against it" if found else "tried"
+        print(f"{unit.name}: {said}", flush=True)
         return [f"{unit.name}: {sentence}" for sentence in found]
 
     with ThreadPoolExecutor(args.jobs) as pool:
