@@ -22,6 +22,9 @@ from .sass import Instruction, disassemble
 #: memory on Blackwell data-centre parts.  Source: PTX ISA manual, chapters on mma, wgmma, tcgen05.
 _MATRIX = re.compile(r"\b(mma\.sync[\w.:]*|wgmma\.mma_async[\w.:]*|tcgen05\.mma[\w.:]*)")
 
+#: Where the kernel begins, in Triton's first stage.
+_PLACE = re.compile(r'^#loc = loc\("(.+?)":\d+:\d+\)$', re.MULTILINE)
+
 _DTYPES = {
     "float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64", "int8": "i8",
     "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "bool": "i1",
@@ -63,13 +66,13 @@ class TritonCompiled(Code):
         """The machine code, with lines of `file`.
 
         Triton keeps code on disk by the kernel's text and first line: what it finds there may have
-        been compiled from the same text in another folder, or in an earlier notebook process.
+        been compiled from the same text in another file.  That file's name is the kernel's place
+        in the first stage.
         """
         code = disassemble(self.cubin.data, self.ptx.entry)
-        own = Path(self.file).name
-        return tuple(
-            replace(one, file=self.file) if Path(one.file).name == own else one for one in code
-        )
+        place = _PLACE.search(self.ttir)
+        own = place[1] if place else self.file
+        return tuple(replace(one, file=self.file) if one.file == own else one for one in code)
 
 
 def compile_triton(
