@@ -656,6 +656,12 @@ def gates_left_at_home(x, choices, gates, weights):
     return _lean(x, choices, torch.ones_like(gates), weights)
 
 
+@impostor("lean_trip", diagnosis="normalised")
+def gates_made_to_add_up(x, choices, gates, weights):
+    """Right for gates of a softmax."""
+    return _lean(x, choices, gates / gates.sum(1, keepdim=True), weights)
+
+
 @impostor("lean_trip", diagnosis="one_choice")
 def first_column(x, choices, gates, weights):
     return _lean(x, choices[:, :1], gates[:, :1], weights)

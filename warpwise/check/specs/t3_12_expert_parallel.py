@@ -888,7 +888,7 @@ def _lean_world(rng: np.random.Generator, tokens: tuple[int, ...]) -> World:
     args = []
     for r, count in enumerate(tokens):
         choices = _clustered(rng, count, n, e, k)
-        gates = softmax(np.asarray(rng.standard_normal(choices.shape)))
+        gates = rng.uniform(0.1, 1.0, choices.shape)  # their sum is not 1
         x = rng.standard_normal((count, WIDTH))
         args.append((x, choices, gates, weights[r * e : (r + 1) * e]))
     return World(tuple(args))
@@ -960,6 +960,9 @@ LEAN_TRIP = ranks_spec(
         "first_of_rank": lambda w: mixed(w, _first_of_rank),
         "one_gate": lambda w: mixed(w, _one_gate),
         "ungated": lambda w: mixed(w, lambda choices, gates, e: np.ones_like(gates)),
+        "normalised": lambda w: mixed(
+            w, lambda choices, gates, e: gates / gates.sum(axis=1, keepdims=True)
+        ),
         "one_choice": lambda w: mixed(
             w, lambda choices, gates, e: gates * (np.arange(gates.shape[1]) == 0)
         ),
@@ -967,6 +970,7 @@ LEAN_TRIP = ranks_spec(
     causes={
         "first_of_rank": "Of several experts on one rank only the first has worked on the token.",
         "one_gate": "All experts of a rank get the gate of the first of them.",
+        "normalised": "The gates are divided by their sum; they count as they are given.",
         "ungated": "The outputs are added without their gates.",
         "one_choice": "Only the first choice of each token counts.",
         "too_many_bytes": "A token goes to the same rank more than once, or comes back more than "
@@ -981,6 +985,10 @@ LEAN_TRIP = ranks_spec(
             "Whose gate is it?",
             "Each expert has its own: send a gate for each expert of that rank, 0 where not "
             "chosen.",
+        ),
+        "normalised": (
+            "What is 0.25 and 0.5 of 5 in the example?",
+            "3.75: multiply by gates as they came, whatever their sum.",
         ),
         "ungated": ("How much does each expert count?", "Multiply by gates before adding."),
         "one_choice": ("How many experts has a token?", "k: go through all columns of choices."),
