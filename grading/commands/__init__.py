@@ -16,6 +16,7 @@ COMMANDS = {
     "release": "grading.commands.release",
     "rescore": "grading.commands.rescore",
     "export": "grading.commands.export",
+    "show": "grading.commands.show",
     "submit-check": "grading.commands.submit_check",
     "simulate": "grading.commands.simulate",
 }
