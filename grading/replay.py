@@ -1,6 +1,7 @@
-"""A submission as a notebook to try by hand: the fresh lab with the student's code, as it was graded.
+"""A submission as a notebook to try by hand: the fresh lab with the student's code.
 
-Below each answer stands the grader's own check of it, on the inputs that the class got.
+It runs as it was graded.  Below each answer stands the grader's own check of it, on the inputs
+that the class got.
 """
 
 from __future__ import annotations
