@@ -193,4 +193,4 @@ def _say(args: argparse.Namespace, group: Class, results: list[Result], work: Di
     for name, failed, tried in pilot.suspicious(results):
         print(f"{failed} of {tried} fail {name}. Is its check right?")
     print(f"Each run was {kind()}. All got the inputs of seed {group.how.seed}.")
-    print(f"Wrote {args.out / CSV} and {len(results)} files in {args.out / STUDENTS}.")
+    print(f"Wrote {args.out / CSV}, and a file for each row in {args.out / STUDENTS}.")

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         against = _made(made, units) or _tried(args, units, seed)
         if against:
             print("\n".join(against))
-            print(f"Not released: {len(against)} reasons against it. Nothing was written.")
+            print(f"Not released. Reasons against it: {len(against)}. Nothing was written.")
             return 1
         lessons = shown(made, units)
         if out.exists():
@@ -137,7 +137,7 @@ def _tried(args: argparse.Namespace, units: Sequence[Unit], seed: int) -> list[s
         if done.returncode != 0:
             return [f"{unit.name}: it could not be tried. {done.stderr[-2000:]}"]
         found = json.loads(done.stdout)
-        said = f"{len(found)} reasons against it" if found else "tried"
+        said = f"reasons against it: {len(found)}" if found else "tried"
         print(f"{unit.name}: {said}", flush=True)
         return [f"{unit.name}: {sentence}" for sentence in found]
 
