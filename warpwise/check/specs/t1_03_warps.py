@@ -551,13 +551,13 @@ PACK_POSITIVE = KernelSpec(
         "whole_array": _whole_array,
         "one_stretch": lambda case: {"out": _one_stretch(case)["out"]},
         "warp_of_the_block": _warp_of_block,
+        "negative_ones": lambda case: {
+            **packed(Case({**case.args, "a": -case.args["a"]}, case.grid, case.block)),
+        },
         "count_of_lanes": _counts(lambda case, right: np.minimum(
             32, case.args["n"] - 32 * np.arange(right.size))),
         "ballot_stored": _counts(lambda case, right: _bits(case.args["a"] > 0)),
         "zero_or_one": _counts(lambda case, right: np.minimum(right, 1)),
-        "negative_ones": lambda case: {
-            **packed(Case({**case.args, "a": -case.args["a"]}, case.grid, case.block)),
-        },
     },
     causes={
         "not_packed": "Each positive element stands in its own place: the gaps are still there.",
