@@ -176,13 +176,15 @@ _MEMORY = (
 
 def listing(rng: np.random.Generator, rows: int) -> Rows:
     """Rows of every kind, some of them under a predicate."""
-    made = []
-    for _ in range(rows):
-        kinds = (_PLAIN, _DOUBLE, _MEMORY, _MEMORY)[int(rng.integers(4))]
-        text = kinds[int(rng.integers(len(kinds)))].format(*rng.integers(2, 60, size=3).tolist())
-        guard = ("", "", "@P0 ", "@!P2 ")[int(rng.integers(4))]
-        made.append(guard + text)
-    return tuple(made)
+    kinds = (_PLAIN, _DOUBLE, _MEMORY, _MEMORY)
+    chosen = (kinds[int(rng.integers(4))] for _ in range(rows))
+    return tuple(_row(rng, kind[int(rng.integers(len(kind)))]) for kind in chosen)
+
+
+def _row(rng: np.random.Generator, text: str) -> str:
+    """A row with registers drawn, perhaps under a predicate."""
+    registers = rng.integers(2, 60, size=3).tolist()
+    return ("", "", "@P0 ", "@!P2 ")[int(rng.integers(4))] + text.format(*registers)
 
 
 EXAMPLE = (
@@ -197,7 +199,9 @@ def listings(rng: np.random.Generator, level: Level) -> Iterator[tuple[Rows]]:
     for text in ("LDG.E R4, [R2.64]", "@P3 LDG.E.U8 R4, [R2.64]", "@!P0 DMUL R2, R4, R6",
                  "LDS.128 R8, [R3+0x64]"):  # fmt: skip
         yield ((text,),)
-    for _ in range(4 if level == "student" else 12):
+    every = (*_PLAIN, *_DOUBLE, *_MEMORY)  # each once: chance may leave out what matters
+    yield (tuple(_row(rng, every[k]) for k in rng.permutation(len(every))),)
+    for _ in range(3 if level == "student" else 12):
         yield (listing(rng, int(rng.integers(5, 40))),)
 
 
