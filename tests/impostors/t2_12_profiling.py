@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tests.impostors import impostor
 from warpwise.traces import Trace
 
@@ -52,6 +54,15 @@ def not_sorted(spans):
         total += max(0.0, start + length - max(start, until))
         until = max(until, start + length)
     return total
+
+
+@impostor("device_busy", diagnosis="wrong_values")
+def on_a_grid_of_quarters(spans):
+    quarters = [(round(4 * a), round(4 * (a + b))) for a, b in spans]
+    busy = np.zeros(max([end for _, end in quarters], default=0), bool)
+    for start, end in quarters:
+        busy[start:end] = True
+    return busy.sum() / 4
 
 
 @impostor("exposed_us", diagnosis="difference_of_sums")

@@ -21,12 +21,12 @@ def by_counting_up_and_down(spans):
 
 
 @variant("device_busy")
-def on_a_grid_of_quarters(spans):
-    quarters = [(round(4 * a), round(4 * (a + b))) for a, b in spans]
-    busy = np.zeros(max([end for _, end in quarters], default=0), bool)
-    for start, end in quarters:
+def on_a_grid_of_nanoseconds(spans):
+    nanoseconds = [(round(1000 * a), round(1000 * (a + b))) for a, b in spans]
+    busy = np.zeros(max([end for _, end in nanoseconds], default=0), bool)
+    for start, end in nanoseconds:
         busy[start:end] = True
-    return busy.sum() / 4
+    return busy.sum() / 1000
 
 
 @variant("exposed_us")

@@ -64,10 +64,10 @@ def exposed_us(first: Spans, second: Spans) -> float:
 
 
 def some_spans(rng: np.random.Generator, count: int, apart: float = 60.0) -> tuple[Any, ...]:
-    """Spans in no order, some over each other, some inside others."""
-    start = rng.integers(0, int(apart * max(count, 1)), count) / 4
-    return tuple((float(a), float(b)) for a, b in zip(start, rng.integers(1, 160, count) / 4,
-                                                      strict=True))  # fmt: skip
+    """Spans in no order, some over each other, some inside others; to the nanosecond."""
+    starts = rng.integers(0, int(apart * max(count, 1)), count)
+    pairs = zip(starts, rng.integers(1, 160, count), strict=True)
+    return tuple((round(0.253 * int(a), 3), round(0.253 * int(b), 3)) for a, b in pairs)
 
 
 def span_lists(rng: np.random.Generator, level: Level) -> Iterator[tuple[Any]]:
