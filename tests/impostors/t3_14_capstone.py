@@ -354,16 +354,9 @@ def megatrons_rule(cost, gpus, batch, memory):
 
 
 @impostor("best_plan", diagnosis="not_the_best")
-def first_that_fits(cost, gpus, batch, memory):
-    """Large microbatches first, and the first that fits is taken."""
-    for tp in divisors(gpus)[::-1]:
-        for pp in divisors(gpus // tp):
-            dp = gpus // tp // pp
-            for microbatch in divisors(batch // dp)[::-1] if batch % dp == 0 else []:
-                told = cost(dp, tp, pp, 1, microbatch)
-                if told and told[1] <= memory:
-                    return dp, tp, pp, 1, microbatch
-    return None
+def sorted_the_wrong_way(cost, gpus, batch, memory):
+    found = [one for one in every(cost, gpus, batch) if one[1] <= memory]
+    return sorted(found)[0][2] if found else None
 
 
 @impostor("best_plan", diagnosis="not_the_best")
