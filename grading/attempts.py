@@ -13,8 +13,9 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 
 from grading.intake import Intake, Submission, identity, merged
+from grading.layouts import Owner
 from grading.policy import Late
-from grading.reasons import NEEDS_HUMAN, NOT_SUBMITTED, note, refusal
+from grading.reasons import NEEDS_HUMAN, NOT_SUBMITTED, SubmissionError, note, refusal
 from grading.roster import Person, Roster
 
 _STAMP = re.compile(
@@ -69,25 +70,42 @@ def _line(one: Submission, roster: Roster | None, late: Late | None) -> Line:
     """An entry with its student and its time."""
     person = None
     if roster is not None:
-        names = (roster.find(name) for name in _readings_of(one))
-        person = next(filter(None, names), None)
+        try:
+            person = _person(one, roster)
+        except SubmissionError as error:
+            one = replace(one, path=None, refusal=error)
     if person is None:
         return Line(one, None, _time(one, None, late))
     one = replace(one, student=person.student, identity=identity(person.student))
     return Line(one, person, _time(one, person, late))
 
 
-def _readings_of(one: Submission) -> Iterator[str]:
-    """The same for an entry; what is no notebook may also be named by its student."""
-    yield from readings(one.student)
+def _person(one: Submission, roster: Roster) -> Person | None:
+    """The student an entry belongs to.  Raises SubmissionError where it fits two."""
+    owner = one.owner or Owner("", (), tuple(_names_of(one)))
+    by_id = next(filter(None, map(roster.find, owner.ids)), None)
+    names = [way for name in owner.names for way in readings(name)]
+    by_name = next(filter(None, map(roster.find, names)), None)
+    if by_name is None and owner.ids:
+        by_name = next(filter(None, map(roster.find_squeezed, owner.names)), None)
+    if by_id and by_name and by_id != by_name:
+        fits = f"{by_id.student}, {by_name.student}"
+        raise refusal("two-students", status=NEEDS_HUMAN, name=one.entry, names=fits)
+    return by_id or by_name
+
+
+def _names_of(one: Submission) -> Iterator[str]:
+    """What an entry is called; what is no notebook may also be named by its student."""
+    yield one.student
     if one.refusal is not None and one.refusal.reason == "not-a-notebook-file":
-        yield from readings(Path(one.student).stem)
+        yield Path(one.student).stem
 
 
 def readings(name: str) -> Iterator[str]:
     """Names that an entry's name may stand for, the whole first, then without what was added."""
     yield name
     stamp = _STAMP.search(name)
+    is_attempt = stamp is not None
     if stamp:
         name = name[: stamp.start()].rstrip(_AROUND)
         yield name
@@ -95,10 +113,12 @@ def readings(name: str) -> Iterator[str]:
         shorter = _ADDED.sub("", name).rstrip(_AROUND)
         if shorter == name or not shorter:
             break
+        is_attempt |= "attempt" in name[len(shorter) :].lower()
         name = shorter
         yield name
     before, _, last = name.rpartition("_")
-    if before:  # such as "Lab 1_ada", where the platform puts the assignment first
+    # A platform puts the assignment first: "Lab 1_ada_attempt2".  Others may end in another's name.
+    if before and is_attempt:
         yield last
 
 
@@ -114,7 +134,8 @@ def _time(one: Submission, person: Person | None, late: Late | None) -> datetime
         return datetime.fromtimestamp(
             os.stat(one.path, follow_symlinks=False).st_mtime, zone
         ).astimezone()
-    return time_of(one.entry, zone) or _stamped(one.path, zone)
+    told = time_of(one.owner.time, zone) if one.owner else None
+    return told or time_of(one.entry, zone) or _stamped(one.path, zone)
 
 
 def _stamped(path: Path, zone: tzinfo | None) -> datetime | None:
@@ -181,6 +202,8 @@ def _nothing(person: Person) -> Line:
 def _stranger(line: Line) -> Line:
     """An entry of nobody on the roster: a row that says so, and is not graded."""
     one = line.submission
+    if one.refusal is not None and one.refusal.reason == "two-students":
+        return line
     error = refusal("not-on-roster", status=NEEDS_HUMAN, name=one.entry)
     return replace(line, submission=replace(one, path=None, refusal=error))
 

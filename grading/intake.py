@@ -1,7 +1,8 @@
 """Find what was handed in: one entry a student, whatever the names look like.
 
 Names are labels, never paths to build on and never patterns.  Files for a student are named by
-`identity`, which is safe on every file system and different for different names.
+`identity`, which is safe on every file system and different for different names.  What is packed is
+unpacked elsewhere; the folder itself stays as it is.
 """
 
 from __future__ import annotations
@@ -9,27 +10,22 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grading.reasons import (
-    NEEDS_HUMAN,
-    NOT_SUBMITTED,
-    UNREADABLE,
-    Note,
-    SubmissionError,
-    refusal,
-)
+from grading.archives import CLASS, is_archive, unpack
+from grading.choice import choose, is_hidden, label
+from grading.layouts import PLAIN, Owner, recognise, stem_of
+from grading.reasons import NEEDS_HUMAN, Note, SubmissionError, refusal
 
 # Things that lie beside submissions and are not one: class lists, settings, notes.
 COMPANIONS = (".csv", ".tsv", ".toml", ".yaml", ".yml", ".md")
-MAX_FOLDER_DEPTH = 4
-MAX_FOLDER_ENTRIES = 2_000
 
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}\Z")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)\Z")
+_WRAPPERS = ("submissions", "submitted")
+_MAX_WRAPPERS = 4
 
 
 @dataclass(frozen=True)
@@ -37,6 +33,7 @@ class Submission:
     """One student's entry: a file to read, or the refusal that stands in its place.
 
     entry: what it is called in the folder.  notes: what the student is told beside the results.
+    owner: whose it is, where the name has a platform's form.
     """
 
     student: str
@@ -45,17 +42,19 @@ class Submission:
     refusal: SubmissionError | None = None
     entry: str = ""
     notes: tuple[Note, ...] = ()
+    owner: Owner | None = None
 
 
 @dataclass(frozen=True)
 class Intake:
     """All entries, sorted by student, and the names that were left out.
 
-    entries: a student may have several.
+    entries: a student may have several.  layout: the platform whose names these are, or "".
     """
 
     entries: tuple[Submission, ...]
     left_out: tuple[str, ...]
+    layout: str = ""
 
     @property
     def submissions(self) -> tuple[Submission, ...]:
@@ -75,33 +74,81 @@ def identity(name: str) -> str:
     return f"{readable}.{digest}" if readable else digest
 
 
-def label(name: str) -> str:
-    """A name for people: composed characters, printable, valid text."""
-    text = os.fsencode(name).decode("utf-8", "replace")
-    text = unicodedata.normalize("NFC", text)
-    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+def find(
+    folder: Path, lab: str, ignore: Collection[Path] = (), unpacked: Path | None = None
+) -> Intake:
+    """One `Submission` for each student's notebook, folder or archive in `folder`.
 
-
-def find(folder: Path, lab: str, ignore: Collection[Path] = ()) -> Intake:
-    """One `Submission` for each notebook file or student folder in `folder`.
-
+    folder: a folder, or the archive that a platform gave.
     lab: the unit's name, to choose among several notebooks of one student.
     ignore: paths inside `folder` that are the grader's own, such as its output.
+    unpacked: where archives are unpacked; without it an archive is a file like any other.
+    Raises SubmissionError where `folder` is an archive that cannot be read.
     """
-    found: list[Submission] = []
     left_out: list[str] = []
+    was_archive = unpacked is not None and not folder.is_dir()
+    if was_archive:
+        assert unpacked is not None
+        folder, skipped = unpack(folder, unpacked, CLASS)
+        left_out += [f"{label(name)} (not a regular file)" for name in skipped]
     ignored = {path.resolve() for path in ignore}
+    folder, names = _inner(folder, ignored, was_archive)
+    layout = recognise(folder, sorted(names))
+    groups: dict[tuple[str, str], tuple[Owner, list[Path]]] = {}
+    found: list[Submission] = []
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda e: os.fsencode(e.name)):
-            path = Path(entry.path)
-            if entry.name.startswith((".", "__MACOSX")) or path.resolve() in ignored:
+            if entry.name not in names:
+                if not is_hidden(entry.name) and Path(entry.path).resolve() not in ignored:
+                    left_out.append(label(entry.name))
                 continue
-            if path.suffix.lower() in COMPANIONS and entry.is_file(follow_symlinks=False):
+            owners = layout.read(entry.name)
+            if not owners and layout.is_its_own(entry.name):
                 left_out.append(label(entry.name))
-                continue
-            found.extend(_entries(entry, lab))
+            elif not owners:
+                found += _entry(entry, lab, unpacked)
+            for owner in owners:
+                key = (layout.name, owner.key or f"{entry.name} {owner.label}")
+                groups.setdefault(key, (owner, []))[1].append(Path(entry.path))
+    labels = [owner.label for owner, _ in groups.values()]
+    for owner, paths in groups.values():
+        shared = labels.count(owner.label) > 1 and owner.ids and layout is not PLAIN
+        found += _owned(owner, paths, lab, unpacked, bool(shared))
     found.sort(key=lambda s: (s.student.casefold(), s.student, s.identity, s.entry))
-    return Intake(tuple(found), tuple(left_out))
+    return Intake(tuple(found), tuple(left_out), layout.name)
+
+
+def _inner(
+    folder: Path, ignored: Collection[Path], was_archive: bool
+) -> tuple[Path, frozenset[str]]:
+    """The folder in which the entries lie, and their names: an archive often wraps them in one."""
+    for _ in range(_MAX_WRAPPERS):
+        with os.scandir(folder) as entries:
+            there = [one for one in entries if _is_entry(one, ignored)]
+        names = frozenset(one.name for one in there)
+        if len(there) != 1 or not there[0].is_dir(follow_symlinks=False):
+            return folder, names
+        inside = Path(there[0].path)
+        below = [one for one in os.scandir(inside) if _is_entry(one, ignored)]
+        known = recognise(inside, [one.name for one in below]).name
+        many = was_archive and sum(one.is_dir() or _may_be(one.name) for one in below) > 1
+        if not (known or many or there[0].name in _WRAPPERS):
+            return folder, names
+        folder = inside
+    return folder, names
+
+
+def _is_entry(entry: os.DirEntry[str], ignored: Collection[Path]) -> bool:
+    """Whether it may be a student's: not hidden, not ours, no class list."""
+    path = Path(entry.path)
+    if is_hidden(entry.name) or path.resolve() in ignored:
+        return False
+    is_file = entry.is_file(follow_symlinks=False)
+    return not (is_file and path.suffix.lower() in COMPANIONS)
+
+
+def _may_be(name: str) -> bool:
+    return name.lower().endswith(".ipynb") or is_archive(Path(name))
 
 
 def merged(several: Sequence[Submission]) -> Submission:
@@ -113,78 +160,46 @@ def merged(several: Sequence[Submission]) -> Submission:
     return Submission(several[0].student, several[0].identity, None, error)
 
 
-def _entries(entry: os.DirEntry[str], lab: str) -> list[Submission]:
-    """The submissions that one directory entry stands for: several where attempts lie in it."""
-    path, shown = Path(entry.path), label(entry.name)
-    is_notebook = path.suffix.lower() == ".ipynb"
-    name = path.stem if is_notebook else entry.name
+def _entry(entry: os.DirEntry[str], lab: str, unpacked: Path | None) -> list[Submission]:
+    """The submissions of an entry that is named by its student."""
+    path = Path(entry.path)
+    packed = unpacked is not None and is_archive(path)
+    plain = packed or path.suffix.lower() == ".ipynb"
+    is_folder = entry.is_dir(follow_symlinks=False)
+    name = stem_of(entry.name) if plain and not is_folder else entry.name
+    return _submission(label(name), identity(name), None, [path], lab, unpacked)
+
+
+def _owned(
+    owner: Owner, paths: list[Path], lab: str, unpacked: Path | None, is_shared: bool
+) -> list[Submission]:
+    """The submissions of one owner; several where attempts lie in a folder."""
+    shown = f"{owner.label} ({owner.ids[0]})" if is_shared else owner.label
+    return _submission(label(shown), identity(shown), owner, paths, lab, unpacked)
+
+
+def _submission(
+    student: str,
+    named: str,
+    owner: Owner | None,
+    paths: Sequence[Path],
+    lab: str,
+    unpacked: Path | None,
+) -> list[Submission]:
     chosen: list[Path | None] = [None]
     error: SubmissionError | None = None
-    if entry.is_symlink():
-        error = refusal("symlink", status=UNREADABLE, name=shown)
-    elif entry.is_dir(follow_symlinks=False):
-        name = entry.name
-        try:
-            chosen = list(_choose(path, lab))
-        except SubmissionError as caught:
-            error = caught
-    elif not entry.is_file(follow_symlinks=False):
-        error = refusal("not-a-file", name=shown)
-    elif not is_notebook:
-        error = refusal("not-a-notebook-file", name=shown)
-    else:
-        chosen = [path]
+    try:
+        chosen = list(choose(paths, lab, unpacked))
+    except SubmissionError as caught:
+        error = caught
     return [
-        Submission(label(name), identity(name), one, error, _shown(one, path)) for one in chosen
+        Submission(student, named, one, error, _shown(one, paths[0], unpacked), (), owner)
+        for one in chosen
     ]
 
 
-def _shown(chosen: Path | None, entry: Path) -> str:
+def _shown(chosen: Path | None, entry: Path, unpacked: Path | None) -> str:
     """What an entry is called, from its own folder on."""
-    return label(str((chosen or entry).relative_to(entry.parent)))
-
-
-def _choose(folder: Path, lab: str) -> list[Path]:
-    """The notebook of a student's folder: the only one, or the one named like the lab.
-
-    Several in folders of their own are attempts.
-    """
-    notebooks, links = _notebooks(folder)
-    if not notebooks:
-        if links:
-            raise refusal("symlink", name=label(links[0].name))
-        raise refusal("not-submitted", status=NOT_SUBMITTED)
-    if len(notebooks) == 1:
-        return notebooks
-    named = [path for path in notebooks if path.stem.casefold() in (lab, f"{lab}_lab")]
-    if named and len({path.parent for path in named}) == len(named):
-        return named
-    shown = ", ".join(label(path.name) for path in notebooks[:3])
-    raise refusal("several-notebooks", status=NEEDS_HUMAN, count=len(notebooks), names=shown)
-
-
-def _notebooks(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Regular notebook files below `folder`, and links with a notebook's name; none followed."""
-    notebooks: list[Path] = []
-    links: list[Path] = []
-    waiting, seen = [(folder, 0)], 0
-    while waiting:
-        current, depth = waiting.pop()
-        try:
-            entries = sorted(os.scandir(current), key=lambda e: os.fsencode(e.name))
-        except OSError:
-            continue
-        for entry in entries:
-            seen += 1
-            if seen > MAX_FOLDER_ENTRIES or entry.name.startswith((".", "__MACOSX")):
-                continue
-            path = Path(entry.path)
-            if entry.is_dir(follow_symlinks=False):
-                if depth < MAX_FOLDER_DEPTH:
-                    waiting.append((path, depth + 1))
-            elif path.suffix.lower() == ".ipynb":
-                if entry.is_symlink():
-                    links.append(path)
-                elif entry.is_file(follow_symlinks=False):
-                    notebooks.append(path)
-    return notebooks, links
+    if chosen is None or not chosen.is_relative_to(entry.parent):
+        return label(entry.name)
+    return label(str(chosen.relative_to(entry.parent)))

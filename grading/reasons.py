@@ -42,6 +42,14 @@ SENTENCES: dict[str, str] = {
     "symlink": "The entry {name} is a symbolic link. Hand in the notebook itself.",
     "not-a-file": "The entry {name} is not a regular file. Hand in the notebook itself.",
     "cannot-open": "The file cannot be opened ({fact}). Hand it in again.",
+    "archive-broken": "The archive {name} is damaged ({fact}). "
+    "Make it again, or hand in the notebook itself.",
+    "archive-locked": "The archive {name} asks for a password. Hand in the notebook itself.",
+    "archive-too-large": "The archive {name} holds too much: more than {fact}. "
+    "Hand in the notebook itself.",
+    "archive-in-archive": "The archive {name} lies too deep in other archives. "
+    "Hand in the notebook itself.",
+    "two-students": "The file {name} fits two students of the roster: {names}.",
     # reading the file
     "empty": "The file is empty. " + _AGAIN,
     "too-large": "The file has {size} MB and the grader reads at most {limit} MB. "

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,16 +19,19 @@ from pathlib import Path
 #: What a column may be called, best first; upper case, underscores and hyphens do not count.
 ID_HEADERS = (
     "student id", "sis login id", "login id", "login", "username", "user name", "netid",
-    "sis user id", "student number", "matriculation number", "id number", "id", "student",
-    "email address", "email", "e mail",
+    "sis user id", "sid", "orgdefinedid", "student number", "matriculation number", "id number",
+    "id", "student", "email address", "email", "e mail",
 )  # fmt: skip
 _NAMES = ("name", "full name", "student name", "student")
 _PARTS = (("first name", "given name"), ("last name", "surname", "family name"))
 _EMAILS = ("email", "e mail", "email address", "mail")
+# What a platform calls a student in the names of files.
+_NUMBERS = ("id", "identifier")
 _SECTIONS = ("section", "group", "class", "sections", "groups")
 # Canvas writes the maximum of each column into a row of its own.
 _NOT_A_STUDENT = "points possible"
 _MAX_BYTES = 50_000_000
+_LEAST_SQUEEZED = 5  # shorter ones may be anybody's login
 
 
 class RosterError(Exception):
@@ -36,13 +40,18 @@ class RosterError(Exception):
 
 @dataclass(frozen=True)
 class Person:
-    """One student.  submitted: the text of the column of times, "" without one."""
+    """One student.
+
+    number: a platform's own id of the student, such as Canvas's ID or Moodle's Participant 123.
+    submitted: the text of the column of times, "" without one.
+    """
 
     student: str
     name: str = ""
     email: str = ""
     section: str = ""
     submitted: str = ""
+    number: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,13 +64,19 @@ class Roster:
         """The student who goes by this id, e-mail, part of it before the @, or full name."""
         return self._known.get(plain(name))
 
+    def find_squeezed(self, name: str) -> Person | None:
+        """The student whose name is this one without blanks, the last name first."""
+        return self._squeezed.get(name.casefold())
+
     @cached_property
     def _known(self) -> Mapping[str, Person]:
         """Every way to call a student that fits no other one; an id goes before all others."""
-        ways = [(plain(way), one) for one in self.people for way in _ways(one)]
-        counts = Counter(way for way, _ in set(ways))
-        found = {way: one for way, one in ways if way and counts[way] == 1}
+        found = _only((plain(way), one) for one in self.people for way in _ways(one))
         return found | {plain(one.student): one for one in self.people}
+
+    @cached_property
+    def _squeezed(self) -> Mapping[str, Person]:
+        return _only((way, one) for one in self.people for way in _squeezed(one.name))
 
 
 def plain(name: str) -> str:
@@ -69,7 +84,36 @@ def plain(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
+def _only(ways: Iterable[tuple[str, Person]]) -> dict[str, Person]:
+    """The ways to call somebody that fit nobody else."""
+    every = set(ways)
+    counts = Counter(way for way, _ in every)
+    return {way: one for way, one in every if way and counts[way] == 1}
+
+
+def _squeezed(name: str) -> Iterator[str]:
+    """lovelaceada for Ada Lovelace: where the last name begins is not known.
+
+    Canvas drops what is no letter of English; with and without accents, we take all of it.
+    """
+    last, comma, first = name.casefold().partition(",")
+    words = f"{first} {last}".split() if comma else last.split()
+    plain_letters = (
+        unicodedata.normalize("NFKD", " ".join(words)).encode("ascii", "ignore").decode()
+    )
+    for spelt in (words, plain_letters.split(), [_english(word) for word in words]):
+        for start in range(len(spelt)):
+            squeezed = re.sub(r"[^\w-]", "", "".join(spelt[start:] + spelt[:start]))
+            if len(squeezed) >= _LEAST_SQUEEZED:
+                yield squeezed
+
+
+def _english(word: str) -> str:
+    return word.encode("ascii", "ignore").decode()
+
+
 def _ways(one: Person) -> Iterator[str]:
+    yield one.number
     yield one.email
     yield one.email.partition("@")[0]
     yield one.name
@@ -151,7 +195,13 @@ def _columns(header: Sequence[str], path: Path) -> dict[str, list[int]]:
     name = first(_NAMES, student)
     if not name:
         name = [place for names in _PARTS for place in first(names, student)]
-    return {"student": student, "name": name, "email": first(_EMAILS), "section": first(_SECTIONS)}
+    return {
+        "student": student,
+        "name": name,
+        "email": first(_EMAILS),
+        "section": first(_SECTIONS),
+        "number": first(_NUMBERS, student),
+    }
 
 
 def _person(row: Sequence[str], columns: Mapping[str, list[int]], times: int | None) -> Person:

@@ -6,6 +6,7 @@
     OUT/students/<identity>.json  one row a student: which answers, which verdicts, how many points
     OUT/class.json                whose rows belong to the class, in order
     OUT/policy.toml               overrides, late policy, withdrawn exercises, grade lines
+    OUT/unpacked/                 what was handed in as archives
     OUT/grades.csv                the table
 
 Answers and verdicts are named by content (see `grading.keys`) and never changed.  So whatever
@@ -40,6 +41,7 @@ VERDICTS = "verdicts"
 STUDENTS = "students"
 CSV = "grades.csv"
 POLICY = "policy.toml"
+UNPACKED = "unpacked"
 _CUTS = {"timeout", "deaf", "died", "full"}
 
 

@@ -1,4 +1,4 @@
-"""`python -m grading grade DIR`: grade a folder of submissions, or go on where it was left."""
+"""`python -m grading grade SUBMISSIONS`: grade a class, or go on where it was left."""
 
 from __future__ import annotations
 
@@ -10,23 +10,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grading import pilot, publish
+from grading.archives import is_archive
 from grading.attempts import Line, line_up
 from grading.cluster import Cluster, ClusterError
 from grading.commands import options
 from grading.commands.options import UsageError
+from grading.exports.rows import listed
 from grading.grade import Grader, grader
-from grading.intake import Submission, find
+from grading.intake import Intake, Submission, find
 from grading.points import unused
 from grading.policy import Policy
 from grading.pool import Pool
 from grading.progress import Progress
-from grading.reasons import GRADER_ERROR
+from grading.reasons import GRADER_ERROR, SubmissionError
 from grading.requests import Task
 from grading.results import Result, table
 from grading.reuse import Division, divide
 from grading.roster import Roster
 from grading.sandbox import kind
-from grading.store import CSV, STUDENTS
+from grading.store import CSV, STUDENTS, UNPACKED
 
 HELP = "grade a folder of submissions, or go on where it was left"
 
@@ -36,8 +38,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder",
         type=Path,
-        metavar="DIR",
-        help="notebooks named by student, or one folder a student",
+        metavar="SUBMISSIONS",
+        help="notebooks named by student, one folder a student, or a platform's download",
     )
     options.add_lab(parser)
     options.add_limits(parser)
@@ -66,7 +68,7 @@ class Class:
     lines: Sequence[Line]
     policy: Policy
     roster: Roster | None
-    left_out: tuple[str, ...]
+    found: Intake
 
     @property
     def submissions(self) -> list[Submission]:
@@ -108,7 +110,10 @@ def _class(args: argparse.Namespace) -> Class:
     """Check the command, find the submissions, open the folder."""
     _check(args)
     lab = options.lab_of(args.lab)
-    found = find(args.folder, lab.unit, ignore=[args.out])
+    try:
+        found = find(args.folder, lab.unit, [args.out], args.out.resolve() / UNPACKED)
+    except SubmissionError as error:
+        raise UsageError(error.sentence) from None
     if not found.entries:
         raise UsageError(f"There are no submissions in {args.folder}.")
     store, facts = options.open_store(args, lab)
@@ -118,14 +123,14 @@ def _class(args: argparse.Namespace) -> Class:
     if column and roster is None:
         raise UsageError('The policy has times = "roster". Name the roster: --roster FILE.csv.')
     how = replace(grader(lab, facts.seed, facts.limits, store), again=args.again)
-    return Class(how, line_up(found, roster, policy.late), policy, roster, found.left_out)
+    return Class(how, line_up(found, roster, policy.late), policy, roster, found)
 
 
 def _check(args: argparse.Namespace) -> None:
     """Refuse folders and numbers that make no sense."""
     folder, out = args.folder, args.out
-    if not folder.is_dir():
-        fact = "is not a folder" if folder.exists() else "does not exist"
+    if not folder.is_dir() and not (folder.is_file() and is_archive(folder)):
+        fact = "is no folder and no archive" if folder.exists() else "does not exist"
         raise UsageError(f"{folder} {fact}. Name the folder that holds the submissions.")
     options.check(args)
     if out.resolve() == folder.resolve():
@@ -173,14 +178,16 @@ def _workers(args: argparse.Namespace, how: Grader, jobs: int) -> Iterator[Pool 
 def _say(args: argparse.Namespace, group: Class, results: list[Result], work: Division) -> None:
     """What there is to say about the whole class."""
     if group.roster is not None:
-        listed = len(group.roster.people)
-        print(f"The roster has {listed} students, and each has one row.")
-        if len(results) > listed:
-            print(f"Rows of nobody on the roster: {len(results) - listed}, at the end.")
+        students = len(group.roster.people)
+        print(f"The roster has {students} students, and each has one row.")
+        if len(results) > students:
+            print(f"Rows of nobody on the roster: {len(results) - students}, at the end.")
     if work.known:
         print(f"There already: {len(work.known)} rows. Graded now: {len(work.left)}.")
-    if group.left_out:
-        print(f"Left out, for these are no submissions: {', '.join(group.left_out)}.")
+    if group.found.layout:
+        print(f"Names were read as {group.found.layout} makes them.")
+    if group.found.left_out:
+        print(f"Left out, for these are no submissions: {listed(group.found.left_out)}.")
     misspelt = unused(group.policy, results)
     if misspelt:
         print(f"The policy names students who have no row: {', '.join(misspelt)}.")

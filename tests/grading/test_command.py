@@ -217,7 +217,8 @@ def test_usage_errors_are_plain_sentences(
             f"{tmp_path / 'none'} does not exist. Name the folder that holds the submissions."
         ),
         ("grade", str(tmp_path / "file"), "--lab", UNIT, "--out", out): (
-            f"{tmp_path / 'file'} is not a folder. Name the folder that holds the submissions."
+            f"{tmp_path / 'file'} is no folder and no archive. "
+            "Name the folder that holds the submissions."
         ),
         ("grade", str(empty), "--lab", UNIT, "--out", out): f"There are no submissions in {empty}.",
         ("grade", str(full), "--lab", "t9_01_x", "--out", out): (
