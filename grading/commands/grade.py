@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grading import pilot, publish
 from grading.archives import is_archive
 from grading.attempts import Line, line_up
-from grading.cluster import Cluster, ClusterError
 from grading.commands import options
 from grading.commands.options import UsageError
 from grading.exports.rows import listed
@@ -20,7 +18,6 @@ from grading.grade import Grader, grader
 from grading.intake import Intake, Submission, find
 from grading.points import unused
 from grading.policy import Policy
-from grading.pool import Pool
 from grading.progress import Progress
 from grading.reasons import GRADER_ERROR, SubmissionError
 from grading.requests import Task
@@ -43,15 +40,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     options.add_lab(parser)
     options.add_limits(parser)
-    options.add_jobs(parser)
+    options.add_workers(parser)
     options.add_policy(parser)
     parser.add_argument(
         "--roster", type=Path, metavar="CSV", help="who is in the class: one row each"
-    )
-    parser.add_argument(
-        "--dask",
-        metavar="ADDRESS",
-        help='on a Dask cluster: tcp://HOST:PORT of its scheduler, or "local" for --jobs workers',
     )
     parser.add_argument(
         "--pilot",
@@ -153,7 +145,7 @@ def _grade(
         done(row)
         progress.step(row)
 
-    with _workers(args, how, jobs) as pool:
+    with options.workers(args, how.lab, jobs) as pool:
         if first:
             started = time.monotonic()
             rows = pool.grade(first, task, step)
@@ -163,16 +155,6 @@ def _grade(
             return False
         pool.grade(rest, task, step)
     return True
-
-
-@contextmanager
-def _workers(args: argparse.Namespace, how: Grader, jobs: int) -> Iterator[Pool | Cluster]:
-    """Workers here or, if it was asked for, on a cluster.  Raises UsageError."""
-    try:
-        with Cluster(how.lab, jobs, args.dask) if args.dask else Pool(how.lab, jobs) as workers:
-            yield workers
-    except ClusterError as error:
-        raise UsageError(str(error)) from None
 
 
 def _say(args: argparse.Namespace, group: Class, results: list[Result], work: Division) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from grading.cluster import Cluster, ClusterError
 from grading.course import load_lab
 from grading.lab import Lab, LabError
 from grading.policy import Policy, PolicyError, read_policy
+from grading.pool import Pool
 from grading.roster import Roster, RosterError, read_roster
 from grading.run import Limits
 from grading.store import POLICY, RunFacts, Store, StoreError
@@ -48,6 +52,27 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
     """--jobs: how many workers."""
     jobs = os.cpu_count() or 1
     parser.add_argument("--jobs", type=int, default=jobs, help="how many at a time")
+
+
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """--jobs and --dask: how many workers, and where."""
+    add_jobs(parser)
+    parser.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="on a Dask cluster: tcp://HOST:PORT of its scheduler, or `local` or `slurm` for "
+        "--jobs workers",
+    )
+
+
+@contextmanager
+def workers(args: argparse.Namespace, lab: Lab, jobs: int) -> Iterator[Pool | Cluster]:
+    """Workers here or, if it was asked for, on a cluster.  Raises UsageError."""
+    try:
+        with Cluster(lab, jobs, args.dask) if args.dask else Pool(lab, jobs) as found:
+            yield found
+    except ClusterError as error:
+        raise UsageError(str(error)) from None
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:

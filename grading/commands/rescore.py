@@ -9,7 +9,6 @@ from grading import publish
 from grading.commands import options
 from grading.commands.options import UsageError
 from grading.grade import Grader, grader
-from grading.pool import Pool
 from grading.progress import Progress
 from grading.reasons import GRADER_ERROR
 from grading.requests import Task
@@ -24,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("out", type=Path, metavar="OUT", help="the folder of results")
     parser.add_argument("--lab", required=True, help="the unit, such as t1_01_threads")
-    options.add_jobs(parser)
+    options.add_workers(parser)
     options.add_policy(parser)
     parser.add_argument("--publish", action="store_true", help="write what is shown")
 
@@ -46,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.out} holds no rows. Grade first.")
     policy = options.policy_of(args, lab, store)
     how = grader(lab, facts.seed, facts.limits, store)
-    done = rescore(rows, how, policy, lambda keys: _judge(keys, how, args.jobs))
+    done = rescore(rows, how, policy, lambda keys: _judge(keys, how, args))
     print(diff_text(done))
     after = [one.after for one in done.changes]
     if args.publish:
@@ -57,10 +56,10 @@ def run(args: argparse.Namespace) -> int:
     return 1 if any(one.status == GRADER_ERROR for one in after) else 0
 
 
-def _judge(keys: list[str], how: Grader, jobs: int) -> list[Result]:
+def _judge(keys: list[str], how: Grader, args: argparse.Namespace) -> list[Result]:
     """The rows that stored answers deserve, judged by workers."""
     assert how.store is not None
     progress = Progress(len(keys), done="judged again")
-    with Pool(how.lab, min(jobs, len(keys))) as pool:
+    with options.workers(args, how.lab, min(args.jobs, len(keys))) as pool:
         task = Task(how.seed, how.limits, how.store.folder)
         return pool.rescore(keys, task, progress.step)
