@@ -83,15 +83,17 @@ def _line(one: Submission, roster: Roster | None, late: Late | None) -> Line:
 def _person(one: Submission, roster: Roster) -> Person | None:
     """The student an entry belongs to.  Raises SubmissionError where it fits two."""
     owner = one.owner or Owner("", (), tuple(_names_of(one)))
-    by_id = next(filter(None, map(roster.find, owner.ids)), None)
+    # Where an end of a name may be a login, it may also have "(2)" behind it.
+    ids = [readings(one) if owner.time is None else [one] for one in owner.ids]
     names = [way for name in owner.names for way in readings(name)]
-    by_name = next(filter(None, map(roster.find, names)), None)
-    if by_name is None and owner.ids:
-        by_name = next(filter(None, map(roster.find_squeezed, owner.names)), None)
-    if by_id and by_name and by_id != by_name:
-        fits = f"{by_id.student}, {by_name.student}"
-        raise refusal("two-students", status=NEEDS_HUMAN, name=one.entry, names=fits)
-    return by_id or by_name
+    found = [next(filter(None, map(roster.find, ways)), None) for ways in ids]
+    named = next(filter(None, map(roster.find, names)), None)
+    named = named or (roster.find_squeezed(owner.squeezed) if owner.squeezed else None)
+    fits = list(dict.fromkeys(filter(None, (*found, named))))
+    if len(fits) > 1:
+        shown = ", ".join(person.student for person in fits)
+        raise refusal("two-students", status=NEEDS_HUMAN, name=one.entry, names=shown)
+    return fits[0] if fits else None
 
 
 def _names_of(one: Submission) -> Iterator[str]:
@@ -134,8 +136,11 @@ def _time(one: Submission, person: Person | None, late: Late | None) -> datetime
         return datetime.fromtimestamp(
             os.stat(one.path, follow_symlinks=False).st_mtime, zone
         ).astimezone()
-    told = time_of(one.owner.time, zone) if one.owner else None
-    return told or time_of(one.entry, zone) or _stamped(one.path, zone)
+    if one.owner is not None and one.owner.time is not None:
+        return time_of(one.owner.time, zone)
+    # A file's own name inside of a student's folder is the student's, and may say anything.
+    folder, _, file = one.entry.rpartition("/")
+    return time_of(folder or file, zone) or _stamped(one.path, zone)
 
 
 def _stamped(path: Path, zone: tzinfo | None) -> datetime | None:

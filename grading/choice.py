@@ -17,7 +17,7 @@ from grading.parse import read_file
 from grading.reasons import NEEDS_HUMAN, NOT_SUBMITTED, SubmissionError, refusal
 
 MAX_FOLDER_DEPTH = 4
-MAX_FOLDER_ENTRIES = 2_000
+MAX_FOLDER_ENTRIES = 20_000
 #: Archives in archives: a student's in a platform's, and one that the student packed again.
 MAX_ARCHIVE_DEPTH = 3
 
@@ -57,11 +57,13 @@ def choose(paths: Sequence[Path], lab: str, unpacked: Path | None) -> list[Path]
     for path in paths:
         _look(path, found, unpacked)
     notebooks = _different(found.notebooks, unpacked)
+    exact = [path for path in notebooks if path.stem.casefold() in (lab, f"{lab}_lab")]
+    if found.seen > MAX_FOLDER_ENTRIES and len(exact) != 1:
+        raise refusal("too-many-files", status=NEEDS_HUMAN, limit=f"{MAX_FOLDER_ENTRIES:,}")
     if not notebooks:
         _refuse(paths, found)
     if len(notebooks) == 1:
         return notebooks
-    exact = [path for path in notebooks if path.stem.casefold() in (lab, f"{lab}_lab")]
     named = exact or [path for path in notebooks if _is_named(path.stem.casefold(), lab)]
     if named and len({path.parent for path in named}) == len(named):
         return named

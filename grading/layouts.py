@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,17 @@ _MAX_METADATA = 200_000_000
 class Owner:
     """Whose an entry is, as its name says.
 
-    label: for people.  ids: of the platform, an e-mail or a login.  names: of a person.
-    time: the text with the time of submission, "" without one.  key: what is the same for all
-    entries of one attempt.
+    label: for people.  ids: of the platform, an e-mail or a login, or what may be one.
+    names: of a person.  squeezed: a name without blanks, the last name first.
+    time: the text with the time of submission, "" without one; None where a name may hold one.
+    key: what is the same for all entries of one attempt.
     """
 
     label: str
     ids: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    time: str = ""
+    squeezed: str = ""
+    time: str | None = ""
     key: str = ""
 
 
@@ -54,16 +56,17 @@ class Layout:
 PLAIN = Layout("", lambda name: ())
 
 # smithbob_340934_208490284_work.ipynb, with _LATE_ behind the name of who was late: the name
-# without blanks, Canvas's number of the user, that of the file.
-_CANVAS = re.compile(r"(?P<name>[^_]+)(?:_LATE)?_(?P<user>\d+)_(?P<file>\d+)_(?P<rest>.+)")
+# without blanks, Canvas's number of the user, that of the file.  Texts and links have no file.
+_CANVAS = re.compile(
+    r"(?:LATE_)?anon_(?P<anon>[A-Za-z0-9]+)_\d+_.+"
+    r"|(?P<name>.+?)(?:_LATE)?_(?P<user>\d+)_(?:(?P<file>\d+)_.+|(?:text|link)\.html)"
+)
 # Ada Lovelace_657717_assignsubmission_file_, a folder or the start of a file's name.
 _MOODLE = re.compile(
     r"(?P<name>.+?)_(?P<user>\d+)_assignsubmission_(?P<kind>file|onlinetext)(?:_(?P<rest>.*))?"
 )
 # Lab 1_ada_attempt_2026-03-01-10-22-13_work.ipynb, and a .txt without the last part.
-_BLACKBOARD = re.compile(
-    r"(?P<assignment>.+)_(?P<user>[^_]+)_attempt_(?P<time>\d{4}(?:-\d\d){5})(?P<rest>_.+|\.txt)?"
-)
+_BLACKBOARD = re.compile(r"(?P<who>.+_.+)_attempt_(?P<time>\d{4}(?:-\d\d){5})(?P<rest>_.+|\.txt)?")
 # 12345-67890 - Ada Lovelace - Mar 1, 2026 1022 AM
 _BRIGHTSPACE = re.compile(
     r"(?P<user>\d+)-\d+ - (?P<name>.+?) - "
@@ -78,8 +81,11 @@ def _canvas(name: str) -> tuple[Owner, ...]:
     found = _CANVAS.fullmatch(name)
     if found is None:
         return ()
-    user = found["user"]
-    return (Owner(found["name"], (user,), (found["name"],), key=user),)
+    if found["anon"]:
+        return (Owner(f"anonymous {found['anon']}", (found["anon"],), key=found["anon"]),)
+    if not found["file"]:
+        return ()
+    return (Owner(found["name"], (found["user"],), (), found["name"], key=found["user"]),)
 
 
 def _moodle(name: str) -> tuple[Owner, ...]:
@@ -90,12 +96,28 @@ def _moodle(name: str) -> tuple[Owner, ...]:
     return (Owner(found["name"], (f"Participant {user}",), (found["name"],), key=user),)
 
 
-def _blackboard(name: str) -> tuple[Owner, ...]:
-    found = _BLACKBOARD.fullmatch(name)
-    if found is None or found["rest"] in (None, ".txt"):
-        return ()
-    user, time = found["user"], found["time"]
-    return (Owner(user, (user,), (), time[:10] + " " + time[11:], f"{user} {time}"),)
+def _blackboard(names: Sequence[str]) -> Callable[[str], tuple[Owner, ...]]:
+    """How the names of one download are read: all start with the assignment."""
+    found = [_BLACKBOARD.fullmatch(name) for name in names]
+    start = os.path.commonprefix([one["who"] for one in found if one])  # noqa: RUF071
+
+    def read(name: str) -> tuple[Owner, ...]:
+        found = _BLACKBOARD.fullmatch(name)
+        if found is None or found["rest"] in (None, ".txt"):
+            return ()
+        users = _ends(found["who"], start, "_")
+        if not users:
+            return ()
+        time = found["time"][:10] + " " + found["time"][11:]
+        return (Owner(users[-1], users, (), time=time, key=f"{found['who']} {time}"),)
+
+    return read
+
+
+def _ends(name: str, start: str, separators: str) -> tuple[str, ...]:
+    """What may be left of a name behind the start that all names share, the longest first."""
+    cuts = [k + 1 for k, c in enumerate(name[: len(start) + 1]) if c in separators]
+    return tuple(name[cut:] for cut in cuts if name[cut:])
 
 
 def _brightspace(name: str) -> tuple[Owner, ...]:
@@ -106,13 +128,13 @@ def _brightspace(name: str) -> tuple[Owner, ...]:
     clock = found["clock"].zfill(4)
     hour = int(clock[:2]) % 12 + 12 * (found["half"] == "PM")
     time = f"{found['year']}-{month:02}-{int(found['day']):02} {hour:02}:{clock[2:]}"
-    return (Owner(found["name"], (found["user"],), (found["name"],), time, f"{found[0]}"),)
+    return (Owner(found["name"], (found["user"],), (found["name"],), time=time, key=found[0]),)
 
 
 _LAYOUTS = (
     Layout("Canvas", _canvas, _CANVAS),
     Layout("Moodle", _moodle, _MOODLE),
-    Layout("Blackboard", _blackboard, _BLACKBOARD),
+    Layout("Blackboard", lambda name: (), _BLACKBOARD),
     Layout("Brightspace", _brightspace, _BRIGHTSPACE),
 )
 
@@ -128,7 +150,9 @@ def recognise(folder: Path, names: Sequence[str]) -> Layout:
     for layout in _LAYOUTS:
         assert layout.form is not None
         if 2 * sum(layout.form.fullmatch(one) is not None for one in names) > len(names):
-            return layout
+            return (
+                replace(layout, read=_blackboard(names)) if layout.form is _BLACKBOARD else layout
+            )
     start = common_start(names)
     return Layout("", lambda name: _after(start, name)) if start else PLAIN
 
@@ -147,9 +171,11 @@ def common_start(names: Iterable[str]) -> str:
 
 
 def _after(start: str, name: str) -> tuple[Owner, ...]:
-    """The whole name goes first: that a start is shared may be chance."""
+    """Where the shared start ends is not known: logins may share one, too."""
     stem = stem_of(name)
-    return (Owner(stem, (), (stem, stem[len(start) :])),)
+    last = max(k for k, c in enumerate(start) if c.isdigit())
+    ends = _ends(stem[last:], start[last:], "-_ ")
+    return (Owner(stem, ends, (stem,), time=None),)
 
 
 def stem_of(name: str) -> str:
@@ -187,7 +213,8 @@ def _gradescope(path: Path) -> Mapping[str, tuple[Owner, ...]]:
 def _submitter(one: dict[Any, Any], time: str) -> Owner | None:
     name, sid, email = (str(one.get(key) or "") for key in (":name", ":sid", ":email"))
     label = name or email or sid
-    return Owner(label, tuple(filter(None, (email, sid))), (name,), time) if label else None
+    ids = tuple(filter(None, (email, sid)))
+    return Owner(label, ids, (name,), time=time) if label else None
 
 
 def _yaml(text: str) -> Any:

@@ -38,6 +38,8 @@ SENTENCES: dict[str, str] = {
     "not-on-roster": "No student of the roster goes by this name, so {name} was not graded.",
     "several-attempts": "Handed in {count} times; graded was {chosen} ({time}), not {others}.",
     "several-notebooks": "There are {count} notebooks and none is clearly the lab: {names}.",
+    "too-many-files": "There are more than {limit} files, and not all were looked at. "
+    "Hand in the notebook alone.",
     "not-a-notebook-file": "The file {name} does not end in .ipynb. " + _AGAIN,
     "symlink": "The entry {name} is a symbolic link. Hand in the notebook itself.",
     "not-a-file": "The entry {name} is not a regular file. Hand in the notebook itself.",

@@ -92,17 +92,17 @@ def _only(ways: Iterable[tuple[str, Person]]) -> dict[str, Person]:
 
 
 def _squeezed(name: str) -> Iterator[str]:
-    """lovelaceada for Ada Lovelace: where the last name begins is not known.
+    """lovelaceada for Ada Lovelace.  Without a comma the last name may be of several words.
 
     Canvas drops what is no letter of English; with and without accents, we take all of it.
     """
     last, comma, first = name.casefold().partition(",")
-    words = f"{first} {last}".split() if comma else last.split()
+    words = f"{last} {first}".split()
     plain_letters = (
         unicodedata.normalize("NFKD", " ".join(words)).encode("ascii", "ignore").decode()
     )
     for spelt in (words, plain_letters.split(), [_english(word) for word in words]):
-        for start in range(len(spelt)):
+        for start in [0] if comma or len(spelt) < 2 else range(1, len(spelt)):
             squeezed = re.sub(r"[^\w-]", "", "".join(spelt[start:] + spelt[:start]))
             if len(squeezed) >= _LEAST_SQUEEZED:
                 yield squeezed

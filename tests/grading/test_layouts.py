@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from grading import choice
 from grading.attempts import Line, line_up
 from grading.intake import find
 from grading.layouts import common_start
@@ -247,3 +248,82 @@ def test_a_whole_download_as_it_comes(tmp_path: Path) -> None:
     assert found["bob"].path.read_bytes() == notebook_bytes("a = 2")
     assert found["eve"].refusal.reason == "archive-broken"
     assert set(found) == {"ada", "bob", "eve"}
+
+
+def test_a_login_with_an_underscore_is_whole(tmp_path: Path) -> None:
+    """What all names share is the assignment; where one student alone leaves it open, two fit."""
+    two = Roster((Person("ada_b"), Person("b")))
+    for name in ("ada_b", "b"):
+        lay(tmp_path / "in", f"Lab 1_{name}_attempt_2026-03-01-10-22-13_lab.ipynb")
+        lay(tmp_path / name, f"Lab 1_{name}_attempt_2026-03-01-10-22-13_lab.ipynb")
+
+    found = lined(tmp_path / "in", two)
+    assert found["ada_b"].startswith("Lab 1_ada_b_") and found["b"].startswith("Lab 1_b_")
+    assert "two-students" in lined(tmp_path / "ada_b", two).values()
+    assert lined(tmp_path / "b", two)["ada_b"] == "no-submission"
+
+
+def test_logins_may_share_a_start_too(tmp_path: Path) -> None:
+    """Two that it may be need a person; one that it can only be is the one."""
+    lay(tmp_path / "in", "lab-1-anna-x/lab.ipynb", "lab-1-anna-y (2)/lab.ipynb")
+    four = Roster(tuple(map(Person, ("x", "y", "anna-x", "anna-y"))))
+
+    assert sorted(lined(tmp_path / "in", four).values()) == [
+        *["no-submission"] * 4, "two-students", "two-students",
+    ]  # fmt: skip
+    two = Roster(tuple(map(Person, ("anna-x", "anna-y"))))
+    assert lined(tmp_path / "in", two) == {
+        "anna-x": "lab-1-anna-x/lab.ipynb", "anna-y": "lab-1-anna-y (2)/lab.ipynb",
+    }  # fmt: skip
+
+
+def test_a_squeezed_name_has_the_last_name_first(tmp_path: Path) -> None:
+    """liwei is Wei Li and not Li Wei."""
+    lay(tmp_path / "in", "liwei_1_2_lab.ipynb", "delacruzana_2_3_lab.ipynb")
+
+    assert lined(tmp_path / "in", Roster((Person("w", "Li Wei"),)))["w"] == "no-submission"
+    assert lined(tmp_path / "in", Roster((Person("w", "Wei, Li"),)))["w"] == "no-submission"
+    wei = Roster((Person("w", "Wei Li"), Person("a", "Ana de la Cruz")))
+    assert set(lined(tmp_path / "in", wei)) == {"w", "a"}
+
+
+def test_a_student_cannot_name_the_time(tmp_path: Path) -> None:
+    """Where a platform's name has no time, none is known; nor from the name of a student's file."""
+    stamp = "2026-01-01_10-00-00"
+    lay(tmp_path / "in", f"lovelaceada_11_1_lab_{stamp}.ipynb", f"smithbob_12_2_lab_{stamp}.ipynb")
+    lay(tmp_path / "own", f"ada/lab_{stamp}.ipynb", f"bob_{stamp}.ipynb")
+
+    assert [one.submitted for one in lines(tmp_path / "in")] == [None, None, None]
+    ada, bob, _ = lines(tmp_path / "own")
+    assert ada.submitted is None and bob.submitted is not None
+
+
+def test_other_entries_of_canvas(tmp_path: Path) -> None:
+    """Anonymous ones, texts, links, names with an underscore."""
+    lay(
+        tmp_path / "in",
+        "LATE_anon_x7Yz9_901_lab.ipynb",
+        "anon_Q1w2e_902_lab.ipynb",
+        "lovelaceada_11_text.html",
+        "smithbob_LATE_12_link.html",
+        "von_neumannjohn_13_903_lab.ipynb",
+    )
+    found = find(tmp_path / "in", LAB)
+
+    assert found.layout == "Canvas"
+    assert [one.student for one in found.entries] == [
+        "anonymous Q1w2e", "anonymous x7Yz9", "von_neumannjohn",
+    ]  # fmt: skip
+    assert found.left_out == ("lovelaceada_11_text.html", "smithbob_LATE_12_link.html")
+
+
+def test_a_folder_that_is_too_full_needs_a_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless the lab is found by its name."""
+    monkeypatch.setattr(choice, "MAX_FOLDER_ENTRIES", 50)
+    lay(tmp_path / "in", *(f"{who}/data/{k}.txt" for who in ("ada", "bob") for k in range(60)))
+    lay(tmp_path / "in", "ada/x/lab.ipynb", f"bob/{LAB}_lab.ipynb")
+
+    found = lined(tmp_path / "in")
+    assert (found["ada"], found["bob"]) == ("too-many-files", f"bob/{LAB}_lab.ipynb")
