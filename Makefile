@@ -62,7 +62,7 @@ build: env  ## build notebooks from their text sources
 	@$(RUN) -m warpwise.authoring --execute
 	@$(RUN) -m warpwise.authoring.baselines
 
-grade: env  ## grade a folder of notebooks: make grade SUBMISSIONS=dir LAB=t1_01_threads
+grade: env  ## grade a folder of notebooks, or an archive: make grade SUBMISSIONS=dir LAB=t1_01_threads
 	@if [ -z "$(SUBMISSIONS)" ] || [ -z "$(LAB)" ]; then \
 	  echo "Name the folder and the lab:  make grade SUBMISSIONS=dir LAB=t1_01_threads [OUT=dir] [GRADE_ARGS=...]" >&2; exit 2; \
 	fi

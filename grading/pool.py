@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from typing import Any
 
 import psutil
 
+from grading import scratch
 from grading.intake import Submission
 from grading.lab import Lab
 from grading.library import SHARED, lay_out_shared
@@ -128,7 +130,7 @@ class Pool:
     def __init__(self, lab: Lab, jobs: int) -> None:
         self._lab = lab
         self._workers = [Worker(lab.unit) for _ in range(jobs)]
-        self._library: tempfile.TemporaryDirectory[str] | None = None
+        self._library: Path | None = None
 
     def __enter__(self) -> Pool:
         return self
@@ -137,7 +139,7 @@ class Pool:
         for worker in self._workers:
             worker.close()
         if self._library is not None:
-            self._library.cleanup()
+            shutil.rmtree(self._library, ignore_errors=True)
 
     def grade(
         self,
@@ -160,10 +162,11 @@ class Pool:
     def _share_library(self) -> None:
         """One copy of the library for all runs; without a box each run makes its own."""
         if self._library is None and kind() != NONE:
-            self._library = tempfile.TemporaryDirectory(prefix="warpwise-library-")
-            lay_out_shared(Path(self._library.name))
+            scratch.sweep()
+            self._library = scratch.new("library")
+            lay_out_shared(self._library)
             for worker in self._workers:
-                worker.environment = {SHARED: self._library.name}
+                worker.environment = {SHARED: str(self._library)}
 
     def _all(
         self,

@@ -15,7 +15,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from typing import Any
 
 import psutil
 
-from grading import sandbox, wire
+from grading import sandbox, scratch, wire
 from grading.lab import RUN_SECONDS
 from grading.library import copy_library, shared
 from grading.probe import ANSWERS, PARAMETER
@@ -96,7 +95,7 @@ def run(
     seconds: float | None = None,
 ) -> Run:
     """Run `cells`; `requests` reach the probes as one papermill parameter."""
-    folder = Path(tempfile.mkdtemp(prefix="warpwise-run-"))
+    folder = scratch.new("run")
     started = time.monotonic()
     try:
         _lay_out(folder, cells, requests, limits)
