@@ -119,8 +119,8 @@ def readings(name: str) -> Iterator[str]:
         name = shorter
         yield name
     before, _, last = name.rpartition("_")
-    # A platform puts the assignment first: "Lab 1_ada_attempt2".  Others may end in another's name.
-    if before and is_attempt:
+    # An assignment may stand first, as in "Lab 1_ada"; king_bob, without a number, is whole.
+    if before and (is_attempt or any(c.isdigit() for c in before)):
         yield last
 
 

@@ -217,10 +217,10 @@ def test_what_all_names_start_with(tmp_path: Path) -> None:
 
 def test_a_name_that_ends_like_another_students_is_not_his(tmp_path: Path) -> None:
     """king_bob is not bob."""
-    lay(tmp_path / "in", "king_bob.ipynb", "x-eve.ipynb")
+    lay(tmp_path / "in", "king_bob.ipynb", "x-eve.ipynb", "Lab 1_ada (2).ipynb")
 
     assert lined(tmp_path / "in") == {
-        "ada": "no-submission", "bob": "no-submission", "eve": "no-submission",
+        "ada": "Lab 1_ada (2).ipynb", "bob": "no-submission", "eve": "no-submission",
         "king_bob": "not-on-roster", "x-eve": "not-on-roster",
     }  # fmt: skip
 
