@@ -199,3 +199,31 @@ def test_without_dask_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> N
 
     with pytest.raises(ClusterError, match=r"pip install -r requirements\.txt"):
         Cluster(load_lab(UNIT), 1, "local").__enter__()
+
+
+def test_rows_of_another_environment_are_refused(tmp_path: Path) -> None:
+    """A row that was made by another course or other packages has another name."""
+    submissions = class_of(tmp_path)
+    workers = Cluster(load_lab(UNIT), 1, "tcp://nowhere:1")
+    row = Result("ada", "ada", UNIT, "graded", "", 1.0, 1.0, sha256="a", work="another")
+    workers._all = lambda requests, timeout, task, on_result: on_result(row)  # type: ignore
+
+    with pytest.raises(ClusterError, match="another course, Python or packages"):
+        workers.grade(submissions, Task(7, Limits()), lambda row: None)
+
+
+def test_a_worker_that_does_not_see_the_results_is_named(tmp_path: Path) -> None:
+    """Before anything is graded."""
+
+    class Client:
+        def nthreads(self) -> dict[str, int]:
+            return {"tcp://b:1": 1}
+
+        def run(self, _: Any, path: str) -> dict[str, bool]:
+            return {"tcp://a:1": True, "tcp://b:1": path != str(tmp_path)}
+
+    workers = Cluster(load_lab(UNIT), 1, "tcp://nowhere:1")
+    workers._client = Client()  # type: ignore[assignment]
+
+    with pytest.raises(ClusterError, match=r"The worker tcp://b:1 does not see"):
+        workers._ready(Task(7, Limits(), tmp_path))
